@@ -26,8 +26,9 @@ pub struct Config {
     pub trace: Option<CString>,
     /// The trace's size limit in bytes.
     pub trace_max: Option<u64>,
-    /// Whether call stacks are walked: of calls that wait, and of calls that make a lock or take it
-    /// first.
+    /// Whether call stacks are walked: of waits for locks, of futex calls, of calls of input,
+    /// output and sleep, of calls that create a thread or initialise an object, and of first
+    /// acquisitions.
     pub stacks: bool,
     /// Whether the trace has context switches, where the kernel lets the process record them.
     pub switches: bool,
@@ -249,8 +250,8 @@ pub fn forget_trace() {
     }
 }
 
-/// The first policy of the list `asked` that this machine has, or the lock's own if there is no
-/// list. `take` says which policies the lock accepts.
+/// The first policy of the list `asked` that this machine has; without a list, the policy that the
+/// lock or barrier has of its own. `take` says which policies the lock or barrier accepts.
 fn wait(asked: Option<&str>, take: impl Fn(Option<Wait>) -> Result<Wait, String>) -> Result<Wait, String> {
     let Some(asked) = asked else {
         return take(None).map_err(|error| format!("BATON_WAIT: {error}"));

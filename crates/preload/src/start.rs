@@ -25,14 +25,14 @@ static STATE: AtomicU32 = AtomicU32::new(NEW);
 /// The thread that runs the start.
 static STARTER: AtomicUsize = AtomicUsize::new(0);
 
-/// Starts the library. Called by the constructor and by every boot stub; only the first call does
-/// the work, and other threads wait for it.
+/// Starts the library. Called by the constructor and by every boot stub; one call does the work,
+/// and other threads wait for it.
 pub unsafe extern "C" fn start() {
     match STATE.compare_exchange(NEW, STARTING, Ordering::Acquire, Ordering::Acquire) {
         Ok(_) => {
             STARTER.store(thread::pointer(), Ordering::Relaxed);
-            // Before glibc has the environment, only the slots of glibc's own functions can be
-            // filled; the constructor calls this again later.
+            // Before glibc has the environment, no settings can be read, so the slots lead to
+            // glibc's own functions; the constructor calls this again later.
             let state = if errno::kept(run) { READY } else { NEW };
             STATE.store(state, Ordering::Release);
         }
@@ -75,7 +75,7 @@ extern "C" fn constructor() {
     unsafe { start() };
 }
 
-/// Called as the process ends by `exit`.
+/// Called as the process ends, by `exit` or [`exit_now`].
 extern "C" fn finish() {
     omp::finish();
     events::finish();
@@ -83,8 +83,8 @@ extern "C" fn finish() {
     say_unmatched();
 }
 
-/// Warns of places in `BATON_LOCK` that name no mutex of the program, unless a `baton` listens,
-/// which learns it from the counters.
+/// Warns of places in `BATON_LOCK` that name no mutex of the program: once, and not in a fork's
+/// child, nor if a `baton` listens, which learns it from the counters.
 fn say_unmatched() {
     static SAID: AtomicBool = AtomicBool::new(false);
     let unmatched = || lock_by_place::settled().filter(|(_, mutexes)| *mutexes == 0).map(|(place, _)| place);
@@ -164,8 +164,8 @@ fn set_up(config: &Config) {
     events::begin();
 }
 
-/// Has calls counted, and leaves it at that: a mutex that nothing replaces stays glibc's, and its
-/// calls do not pass a hook.
+/// Has calls counted. A mutex that nothing replaces stays glibc's; counting alone lets its calls
+/// pass a hook only if the progress point is the acquisition of a mutex.
 fn count(config: &Config, asked: &config::Progress) {
     if !progress::start(asked) {
         return;

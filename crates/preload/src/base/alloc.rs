@@ -47,7 +47,8 @@ impl Private {
             let at = next.next_multiple_of(size);
             if next.is_multiple_of(CHUNK) || at + size > next.next_multiple_of(CHUNK) {
                 let Some(chunk) = map_aligned(CHUNK) else { return core::ptr::null_mut() };
-                // The chunk's first 16 bytes stay unused, so that `next` is a multiple of CHUNK only when it is used up.
+                // The chunk's first 16 bytes stay unused, so that `next` is a multiple of CHUNK
+                // only when the chunk is used up.
                 match self.next.compare_exchange(next, chunk + SMALLEST, Ordering::Relaxed, Ordering::Relaxed) {
                     Ok(_) => next = chunk + SMALLEST,
                     Err(now) => {

@@ -4,7 +4,7 @@
 use core::fmt::Write;
 use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
-/// A line of up to 500 bytes.
+/// A line of at most 511 bytes, and room for a newline.
 struct Line {
     bytes: [u8; 512],
     length: usize,
@@ -73,8 +73,9 @@ pub fn is_heard() -> bool {
     !LISTENER.load(Relaxed).is_null()
 }
 
-/// Sends a message to `baton`; if none listens, writes `variable` and `text` to descriptor 2.
-/// `variable` names the environment variable that asked for what cannot be done.
+/// Sends a message to `baton`. If none listens, or the message cannot be sent, writes `variable`
+/// and `text` to descriptor 2. `variable` names the environment variable that asked for what cannot
+/// be done.
 pub fn tell(subject: Subject, variable: core::fmt::Arguments, text: core::fmt::Arguments) {
     // SAFETY: `listens` sets `LISTENER` once, to a leaked box.
     let heard = unsafe { LISTENER.load(Relaxed).as_ref() }.map(|address| send(address, subject, text));

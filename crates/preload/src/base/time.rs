@@ -38,8 +38,8 @@ pub unsafe fn is_valid(id: clockid_t, at: *const timespec) -> bool {
     clock(id).is_some_and(|clock| Time(unsafe { *at }).on(clock).is_some())
 }
 
-/// Pauses between two looks at something that must be polled. Each pause is longer than the one
-/// before: the first ones are on the CPU, later ones are sleeps from 10 µs up to a millisecond.
+/// Pauses between two looks at something that must be polled. The first 63 pauses are a moment on
+/// the CPU each; the later ones are sleeps, whose length doubles from 10 µs up to a millisecond.
 pub struct Backoff(u32);
 
 impl Backoff {

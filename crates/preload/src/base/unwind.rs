@@ -110,7 +110,7 @@ impl Proof {
     }
 
     /// Extends the proof by one more caller, whose return address lies at `slot`. Returns false if
-    /// `slot` lies in another page than `here`, or the proof is full.
+    /// `slot` lies below `here` or in another page, or the proof is full.
     fn cover(&mut self, here: usize, slot: usize, address: u64) -> bool {
         let offset = slot.wrapping_sub(here);
         let fits = slot > here && slot / PAGE == here / PAGE && offset.is_multiple_of(8) && self.callers < COVERED;

@@ -7,7 +7,8 @@ use core::sync::atomic::{AtomicU64, Ordering};
 /// that finds no free cell is written again each time.
 static TOLD: [AtomicU64; 1024] = [const { AtomicU64::new(0) }; 1024];
 
-/// Returns whether this barrier is asked for for the first time, and remembers it.
+/// Remembers the barrier. Returns whether its construct is still to be written: true at the first
+/// call for this barrier, and at each call for a barrier that finds no free cell.
 pub(super) fn is_new(barrier: Address) -> bool {
     let hash = (barrier.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as usize;
     for step in 0..8 {

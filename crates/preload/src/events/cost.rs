@@ -17,8 +17,8 @@ const PLAIN: u32 = 0;
 /// them where these are made.
 const CONTENDED: u32 = 1;
 
-/// Measures the cost of an event and writes it into the trace. The events of the measurement are
-/// pauses of length zero, which say nothing.
+/// Measures the cost of a plain event and of the two events around a contended wait, and writes
+/// both costs into the trace. The measured events are pauses of length zero, which say nothing.
 pub(super) fn measure(thread: &Thread) {
     let nothing = What::Pause { ticks: 0 };
     let plain = fastest(EVENTS, || {

@@ -1,14 +1,14 @@
-//! Locks inside of glibc: those of `rand`, of its streams, of its allocator. No function of glibc
-//! that could be interposed takes these locks, but two of its internal functions are called where
-//! threads meet at them: `__lll_lock_wait_private` by a thread that finds a lock taken, and
+//! Locks inside of glibc: those of `rand`, of its streams, of its allocator. glibc takes and
+//! releases these locks without a call that could be interposed, but calls two internal functions
+//! where threads meet at them: `__lll_lock_wait_private` by a thread that finds a lock taken, and
 //! `__lll_lock_wake_private` by a thread that releases a lock with waiters.
 //!
 //! Each recorded thread asks the kernel for a breakpoint on each of the two (PERF_TYPE_BREAKPOINT):
 //! an ordinary user may have them in the program's own code. A thread that reaches a breakpoint
-//! leaves a record with the lock's address, and with the top of its stack, where glibc's function
-//! and its caller are found. A lock that is free costs nothing more than before. Each record costs
-//! microseconds, and each context switch some tenths of a microsecond, because the kernel sets the
-//! processor's debug registers.
+//! leaves a record with the lock's address; the record of a wait also has the top of the stack,
+//! where glibc's function and its caller are found. A lock that is free costs nothing more than
+//! before. Each record costs microseconds, and each context switch some tenths of a microsecond,
+//! because the kernel sets the processor's debug registers.
 
 use super::modules;
 use super::perf::{Attributes, FLAGS, Record, SWITCHES, TIME_AND_CPU};
@@ -18,8 +18,8 @@ use crate::thread::Thread;
 use baton_trace::SiteId;
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// The addresses of the two functions; 0: this glibc does not have them, or the kernel gives no
-/// breakpoints.
+/// The addresses of the two functions. `WAIT` is 0 if this glibc lacks one of them, the kernel
+/// gives no breakpoints, or the user wants no context switches.
 static WAIT: AtomicUsize = AtomicUsize::new(0);
 static WAKE: AtomicUsize = AtomicUsize::new(0);
 /// Where glibc lies.
@@ -54,7 +54,8 @@ pub(super) fn start() {
     WAIT.store(wait, Relaxed);
 }
 
-/// Gives breakpoints up for all later threads, because the kernel gives none.
+/// Gives breakpoints up for all later threads, because the kernel gives none or the user wants no
+/// context switches.
 pub(super) fn refuse() {
     WAIT.store(0, Relaxed);
 }
@@ -156,7 +157,7 @@ fn follows_a_call(address: u64) -> bool {
 const LONGEST: usize = 7;
 
 /// Whether the bytes before a return address end with a call instruction: `e8` and four bytes, or
-/// `ff /2` with an operand of up to six bytes.
+/// `ff /2` with an operand of one, two, five or six bytes.
 fn is_call(before: &[u8; LONGEST]) -> bool {
     let by_register = |length: usize| {
         let [first, operand] = [before[LONGEST - length], before[LONGEST - length + 1]];

@@ -23,8 +23,8 @@ static FOLLOW: AtomicBool = AtomicBool::new(true);
 pub fn start(config: &Config, follow: bool) -> Result<(), OpenError> {
     let Some(directory) = &config.trace else { return Ok(()) };
     FOLLOW.store(follow, Relaxed);
-    // If this fails, call sites and modules cannot be looked up, and sites are known by their
-    // addresses alone.
+    // If this fails, the object file around an address cannot be looked up: stacks are not walked,
+    // and modules are recorded only when the loader's list is.
     let _ = found::start();
     if !config.stacks {
         sites::refuse_stacks();
@@ -102,7 +102,8 @@ fn late_thread_ended(thread: &Thread) {
 /// A thread is about to lose its record: ends its part of the trace.
 fn thread_ends(thread: &Thread) {
     if SESSION.is_open() {
-        // Shows how much of the time since the thread's latest event it spent on a CPU.
+        // Shows how much of the time since the last reading of its CPU time the thread spent on a
+        // CPU.
         thread.pen.post(&SESSION, What::CpuTime { ns: sys::thread_cpu_ns() });
         thread.switches.empty(thread);
         thread.switches.taken(thread);
@@ -112,7 +113,7 @@ fn thread_ends(thread: &Thread) {
     thread.pen.finish();
 }
 
-/// Finishes the trace as the process ends by `exit`.
+/// Finishes the trace as the process ends by `exit` or `_exit`.
 pub fn finish() {
     if SESSION.is_open() {
         if !thread::fork::in_child() {

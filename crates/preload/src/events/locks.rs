@@ -28,7 +28,7 @@ pub fn lock_bounded<P: Probe>(lock: Lock) {
     bounded::<P>(lock.address);
 }
 
-/// Called after each release. Does the upkeep of the recording (making room, writing down context
+/// Called after a release. Does the upkeep of the recording (making room, writing down context
 /// switches) if the thread holds no lock now, so that no critical section gets longer.
 #[inline(always)]
 pub fn lock_released<P: Probe>() {
@@ -57,7 +57,7 @@ pub fn lock_requested_at<P: Probe>(lock: Lock, at: usize, moment: u64) {
     }
 }
 
-/// Records that the wait ended with the lock taken. `how` is unknown for glibc's locks.
+/// Records that the wait is over and the thread has the lock. `how` is unknown for glibc's locks.
 #[inline(never)]
 pub fn lock_acquired<P: Probe>(lock: Lock, mode: Mode, how: How) {
     post_ordered::<P>(|thread| {

@@ -31,7 +31,7 @@ fn number(thread: &Thread, name: &CStr) -> Option<u32> {
     }
 }
 
-/// Writes an event about the name's number.
+/// Writes the event that `what` makes of the name's number, if the trace is open.
 ///
 /// # Safety
 /// `name` is null or a string.

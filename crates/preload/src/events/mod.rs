@@ -1,9 +1,9 @@
 //! Records what the program does, as events of `baton-trace`.
 //!
-//! Every hook is compiled twice, with and without recording ([`Probe`]); the version without has no
-//! code of this room. An event of an act that gives something to other threads gets its time before
-//! the act, an event of an act that takes something gets it afterwards: so no effect seems to come
-//! before its cause.
+//! A hook that is also used without recording is compiled twice ([`Probe`]); its version without
+//! recording has no code of this room. An event of an act that gives something to other threads
+//! gets its time before the act, an event of an act that takes something gets it afterwards: so no
+//! effect seems to come before its cause.
 //!
 //! | file | holds |
 //! | --- | --- |

@@ -101,11 +101,13 @@ fn unload_gone(module: u32) {
     thread::current().pen.post(&SESSION, What::Unloaded { start: place.start, pages });
 }
 
-/// The number of the module around a code address, which is written into the trace if it is new.
+/// The number of the module around a code address. Writes the module into the trace if it is new.
 /// Takes no lock, so it may be called anywhere.
 pub(super) fn know(address: u64) -> Option<u32> {
     let loaded = found::at(address)?;
-    // SAFETY: the module stays loaded, because its code is being called from.
+    // SAFETY: `found::at` has just found the module loaded, and it stays so while its code is being
+    // called from. (Only [`unload_gone`] asks for a module that another thread may be about to
+    // unload.)
     unsafe { module(loaded.bias, loaded.name, loaded.headers()?) }
 }
 
@@ -122,7 +124,7 @@ unsafe extern "C" fn listed(info: *mut libc::dl_phdr_info, _: usize, gone: *mut 
     0
 }
 
-/// The number of a module, which is written into the trace if it is new.
+/// The number of a module. Writes the module into the trace if it is new.
 ///
 /// # Safety
 /// The module is loaded: `name` is null or its path, `headers` are its program headers, and `bias`

@@ -72,8 +72,8 @@ pub fn attribute<P: Probe>(address: usize, value: u32) {
     post::<P>(|_| What::Attribute { address: address as Address, value });
 }
 
-/// Records the CPU time after a wait for an object that is no lock: it shows how much of the time
-/// since the last reading the thread spent on a CPU.
+/// Records, after a wait for an object that is no lock, how much of the wait the thread spent on a
+/// CPU: by its CPU time, or by its context switches where the kernel reports them.
 pub fn waited<P: Probe>() {
     cpu_time::<P>();
     switched::<P>();

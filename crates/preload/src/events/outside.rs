@@ -13,8 +13,8 @@ use core::ffi::c_int;
 #[derive(Clone, Copy)]
 pub struct Before(Option<(u64, Option<u64>)>);
 
-/// The number for calls that have no event of their own: only the time that the thread spends off
-/// the CPU in such a call is recorded.
+/// The number for calls that have no event of their own: such a call is recorded only if the thread
+/// left its CPU in it, by the time that the call took.
 pub const UNTOLD: u8 = u8::MAX;
 
 /// What a call was about, which decides whether the call has an event and what its answer means.
@@ -30,16 +30,18 @@ pub enum About {
     Nothing,
 }
 
-/// Called before such a call: notes the time and the context switches so far. Notes nothing for a
-/// thread without a record.
+/// Called before a call in which the thread may wait: notes the time and the context switches so
+/// far. Notes nothing for a thread without a record.
 #[inline(always)]
 pub fn on_cpu() -> Before {
     let thread = if SESSION.is_open() { thread::existing() } else { None };
     Before(thread.map(|thread| (clock::now(SESSION.source()), thread.switches.told())))
 }
 
-/// Called when such a call has returned. Writes an event if the thread left its CPU in the call,
-/// and an event with the outcome if the call has one.
+/// Called when the call noted in `before` has returned. Writes an event with the call's length if
+/// the thread left its CPU in the call, and an event with the outcome if the call has one of its
+/// own. A call with an event of its own gets the first event also if it took long
+/// ([`SystemCall::LONG`]).
 #[inline]
 pub fn called(before: Before, at: usize, number: u8, about: About, answer: i64) {
     let (Before(Some((began, told))), Some(thread)) = (before, thread::existing()) else { return };

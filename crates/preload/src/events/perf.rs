@@ -149,7 +149,7 @@ pub(super) unsafe fn read(at: usize) -> u64 {
     unsafe { word(at, TAIL).load(Relaxed) }
 }
 
-/// The records of a ring from the last one read to the last one written.
+/// The records of a ring from the first unread one to the last one written.
 pub(super) struct Records {
     at: usize,
     bytes: usize,

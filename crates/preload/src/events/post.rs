@@ -33,8 +33,8 @@ pub fn bounded<P: Probe>(object: u64) {
 }
 
 /// Records the thread's CPU time, which tells spinning from sleeping. Where the kernel reports the
-/// thread's context switches, nothing is read: they say more, and this system call would cost more
-/// than all other recording.
+/// thread's context switches, does nothing: the switches say more, and the system call that reads
+/// the CPU time would cost more than all other recording.
 #[inline(always)]
 pub(super) fn cpu_time<P: Probe>() {
     if P::ON {
@@ -62,10 +62,9 @@ pub(super) fn tidy_up(thread: &Thread) {
 }
 
 /// Writes the context switches since the last time into the trace, if that was a while ago or the
-/// ring fills. Called before each wait that may have no end, among other places: a program that is
+/// ring fills. Called before waits that may have no end, among other places: a program that is
 /// killed in the wait cannot write them any more, and a sleep before the wait would then be taken
-/// for work. The thread may hold a lock (behind a condition wait it does), so most calls do
-/// nothing.
+/// for work. The thread may hold a lock (after a condition wait it does), so most calls do nothing.
 #[cold]
 pub(super) fn switched<P: Probe>() {
     if P::ON {

@@ -1,6 +1,7 @@
 //! Call sites: each return address gets a number when it is first seen, and a definition in the
-//! trace. A call that waits is numbered by its whole stack, and a call that initialises a lock, or
-//! takes a lock for the first time, by its stack of a few frames.
+//! trace. A call that waits for a lock or a futex, or does input, output or sleep, is numbered by
+//! its stack of up to [`FRAMES`] frames. A call that creates a thread, initialises an object, or
+//! takes a lock for the first time is numbered by its stack of a few frames.
 //!
 //! Unwinding a stack costs some microseconds, so each thread remembers stacks that it has unwound:
 //! the call site, the depth of the stack, and a hash of the return addresses of the nearest
@@ -15,8 +16,8 @@ use baton_trace::writer::{SiteAnswer, SiteTable};
 use baton_trace::{SiteId, What, notes};
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// Return addresses and stacks to which a process can give numbers; any further one is an unknown
-/// site.
+/// How many return addresses and stacks a process can give numbers to, at most; any further one is
+/// an unknown site.
 const SITES: usize = 1 << 16;
 static TABLE: SiteTable<SITES> = SiteTable::new();
 
@@ -80,8 +81,7 @@ const FRAMES: usize = 32;
 /// With `BATON_STACKS=off`.
 static REFUSED: AtomicBool = AtomicBool::new(false);
 
-/// From now on, a site that waits and a site that makes or first takes a lock are recorded by their
-/// return address alone.
+/// From now on, every call site is recorded by its return address alone, without callers.
 pub(super) fn refuse_stacks() {
     REFUSED.store(true, Relaxed);
 }
@@ -99,9 +99,9 @@ pub fn contended(thread: &Thread, at: usize) -> SiteId {
     thread.stacks.number::<FRAMES>(at, unloads, number).map_or_else(|| site(thread, at), SiteId)
 }
 
-/// The number of the place where a lock begins, which is where it is initialised or first taken,
-/// together with that place's callers. A wrapper initialises all of its mutexes at one place, so
-/// only the callers tell these mutexes apart.
+/// The number of the place where a lock or another object is initialised, a lock is first taken, or
+/// a thread is created, together with that place's callers. A wrapper initialises all of its
+/// mutexes at one place, so only the callers tell these mutexes apart.
 #[inline(never)]
 pub fn origin(thread: &Thread, at: usize) -> SiteId {
     if REFUSED.load(Relaxed) {

@@ -1,9 +1,9 @@
 //! Which files are sockets or pipes: a read or write of such a file may be a wait for another
 //! thread or process, or end another's wait.
 //!
-//! The kernel is asked once for each file number, and again after a `close` or a new connection. A
-//! number that comes to stand for another file in another way (`dup2`, a close inside the C
-//! library) keeps its old answer.
+//! The kernel is asked once for each file number, and again after a `close`; the number of a new
+//! connection is known to be a socket. A number that comes to stand for another file in another way
+//! (`dup2`, a close inside the C library) keeps its old answer.
 
 use crate::base::errno;
 use core::ffi::c_int;

@@ -4,10 +4,10 @@
 //!
 //! Each recorded thread asks the kernel (perf_event_open) for its own switches, which an ordinary
 //! user may have unless the administrator forbids it (`perf_event_paranoid` above 2). They come in
-//! a small ring of memory, which the thread empties when it holds no lock: around waits and behind
-//! releases, once it is half full or some milliseconds old, and at its end. Where the kernel
-//! refuses, or a limit on locked memory is reached, there is no ring, and only the CPU times around
-//! waits tell spinning from sleeping. With a ring no CPU times are read.
+//! a small ring of memory. Once it is half full or some milliseconds old, the thread empties it,
+//! before and after waits, and after releases if it holds no lock; and it does so at its end. Where
+//! the kernel refuses, or a limit on locked memory is reached, there is no ring, and only the CPU
+//! times around waits tell spinning from sleeping. With a ring, no CPU times are read around waits.
 
 use super::libc_locks;
 use super::perf::{self, Attributes, LOST, Record, Records, SAMPLE, SWITCH};
@@ -76,8 +76,8 @@ impl Ring {
         self.at.store(at, Relaxed);
     }
 
-    /// Records that the calling thread runs. From this event on the trace has all context switches
-    /// of the thread, even if there are none.
+    /// Records that the calling thread runs, if it has a ring. From this event on the trace has all
+    /// context switches of the thread, even if there are none.
     pub(super) fn begin(&self, thread: &Thread) {
         if self.told().is_some() {
             let (ticks, cpu) = clock::now_ordered(SESSION.source());
@@ -182,13 +182,13 @@ impl Ring {
         let samples = Attributes::samples(PERIOD_NS);
         match crate::base::errno::kept(|| perf::map(&samples, SAMPLE_PAGES)) {
             Ok(at) => self.samples.store(at, Relaxed),
-            // Not again.
+            // Asks again after [`WAITS`] more waits.
             Err(_) => self.waits.store(0, Relaxed),
         }
     }
 
-    /// Ends a wait for one of glibc's locks that no wake has ended: the thread ends, or waits
-    /// again.
+    /// Records that the thread got the lock of glibc's for which it last waited, at the time when
+    /// it was last back on a CPU. Called when the thread wakes another, waits again, or ends.
     pub(super) fn taken(&self, thread: &Thread) {
         let lock = self.lock.swap(0, Relaxed);
         if lock != 0 {
@@ -318,7 +318,8 @@ fn map(breakpoints: bool) -> Option<(usize, usize)> {
     match perf::map(&Attributes::switches(), PAGES) {
         Ok(at) => Some((at, 0)),
         Err(0 | libc::EMFILE) => None,
-        // A lack of descriptors (EMFILE) may pass. Any other error would meet the next thread too.
+        // A lack of locked memory (0) or of descriptors (EMFILE) may pass. Any other error would
+        // meet the next thread too.
         Err(_) => {
             REFUSED.store(true, Relaxed);
             None

@@ -35,8 +35,8 @@ pub fn construct(thread: &Thread, barrier: usize, construct: Construct) {
     }
 }
 
-/// Records that the thread has arrived at the barrier at a region's end. Returns the time of the
-/// arrival.
+/// Records that the thread has arrived at a barrier of its team, inside of a region or at its end.
+/// Returns the time of the arrival.
 pub fn arrive_at_team(thread: &Thread, barrier: usize, at: usize) -> u64 {
     let what = What::BarrierArrive { barrier: barrier as Address, site: site(thread, at) };
     cpu_time_of(thread);
@@ -45,13 +45,14 @@ pub fn arrive_at_team(thread: &Thread, barrier: usize, at: usize) -> u64 {
     moment
 }
 
-/// Records that the master goes on behind the region's end.
+/// Records that the thread goes on after a barrier of its team: any thread inside of a region, the
+/// master alone at the region's end.
 pub fn leave_team(thread: &Thread, barrier: usize) {
     thread.pen.post_ordered(&SESSION, What::BarrierLeave { barrier: barrier as Address, serial: false });
     cpu_time_of(thread);
 }
 
-/// The longest time, in ticks, by which an event may lie back.
+/// The longest time, in ticks, between an event's time and the time at which it is written.
 const LONGEST_BACK: u64 = 1 << 35;
 
 /// Records that a worker's wait at a region's end was over at `moment`, in the past. `idles`: since
@@ -76,9 +77,9 @@ pub fn team_barrier<T>(barrier: usize, at: usize, of: Construct, wait: impl FnOn
     answer
 }
 
-/// Calls `wait`, which may be a wait at such an OpenMP barrier and returns whether it was. The
-/// arrival is written after `wait` has returned, with the time before it; so events of code that
-/// runs in `wait` stand before the arrival in the trace, though they are later.
+/// Calls `wait`, which may be a wait at one of OpenMP's barriers inside of a region, and returns
+/// whether it was. The arrival is written after `wait` has returned, with the time before it; so
+/// events of code that runs in `wait` stand before the arrival in the trace, though they are later.
 pub fn perhaps_team_barrier<T>(barrier: usize, at: usize, of: Construct, wait: impl FnOnce() -> (T, bool)) -> T {
     let thread = thread::current();
     let moment = clock::now(SESSION.source());

@@ -96,7 +96,8 @@ macro_rules! hooks {
     ) => {
         hooks! { $($known $known_site,)* $($other $other_site,)* }
 
-        /// Points every slot to glibc's own function, where glibc has it.
+        /// Points the slot of each function of the list `glibc` to the real function, or to null if
+        /// the process has none.
         pub fn pass_through() {
             $(slot::$known.set($crate::hooks::real::$known.code());)*
         }

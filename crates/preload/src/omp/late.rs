@@ -1,8 +1,8 @@
 //! The OpenMP runtime's own functions, looked up at first use.
 //!
-//! A process can have several runtimes, because Python's wheels bring one each. So a function that
-//! opens a region, ends a region or hands out a task is looked up for each call site, in the object
-//! file of that call and in the objects that this file needs ([`Late::at`]).
+//! A process can have several runtimes, because Python's wheels bring one each. So each function of
+//! regions, barriers and tasks is looked up for each call site, in the object file of that call and
+//! in the objects that this file needs ([`Late::at`]).
 
 use crate::hooks::lookup::found;
 use core::ffi::{CStr, c_int, c_uint, c_void};
@@ -95,8 +95,9 @@ pub(super) unsafe extern "C" fn resolve(late: *const Late<Nothing>, site: usize)
 /// A function without arguments and result: stands for any function's type.
 pub(super) type Nothing = unsafe extern "C-unwind" fn();
 
-/// The function that the object file around `site` reaches by this name: its own, or one of the
-/// objects that it needs.
+/// The function that the object file around `site` reaches by this name: its own, or that of an
+/// object that it needs. For the program's own file, and where there is no such function, what
+/// [`find`] returns.
 #[cold]
 fn find_from(name: &'static CStr, site: usize) -> *mut () {
     let object = found::at(site as u64).filter(|object| {
@@ -123,7 +124,7 @@ fn find_from(name: &'static CStr, site: usize) -> *mut () {
 }
 
 /// The function of this name behind this library, else in a runtime that was loaded into a scope of
-/// its own.
+/// its own. Ends the process if there is none.
 #[cold]
 fn find(name: &'static CStr) -> *mut () {
     let at = crate::hooks::real::find(name);

@@ -70,8 +70,9 @@ unsafe extern "C-unwind" fn parallel_sections(
 }
 
 /// Regions that consist of one loop (`GOMP_parallel_loop_*`). Their arguments do not fit into
-/// registers: the stub leaves the call site in rax, and a shim pushes the arguments from the stack
-/// once more, with the call site behind them, and calls this module's function.
+/// registers: the stub leaves the call site in rax, and a shim pushes the call site and then the
+/// arguments from the stack once more. So this module's function, which the shim calls, gets the
+/// call site as its last argument.
 mod loops {
     use super::*;
 

@@ -157,7 +157,8 @@ struct Numbered {
     number: u32,
 }
 
-/// Mutexes of destroyed locks, which the next initialisations use again.
+/// Mutexes of destroyed locks, and mutexes that two threads made for one critical section where one
+/// sufficed. [`fresh`] uses them again.
 static FREE: BlockStack = BlockStack::new();
 /// Locks in a page of the table, and pages in it: 16 million locks at most.
 const PAGE: usize = 4096;

@@ -80,8 +80,8 @@ const DETACH: c_uint = 1 << 13;
 /// The greatest alignment of data with which a task is recorded.
 const ALIGNED: i64 = 4096;
 
-/// Four of the arguments are on the stack, so this shim pushes them again behind the call site: see
-/// [`super::regions`].
+/// Four of the arguments are on the stack, so this shim pushes the call site and then these four
+/// once more; [`task`] gets the call site as its last argument, as in [`super::regions`].
 #[unsafe(naked)]
 unsafe extern "C-unwind" fn task_shim() {
     core::arch::naked_asm!(

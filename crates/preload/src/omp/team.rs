@@ -28,8 +28,8 @@ impl Teams {
         unsafe { self.region.load(Ordering::Relaxed).as_ref() }
     }
 
-    /// When the last thread arrived at the end of the region with this number, if this master still
-    /// knows it.
+    /// When the last thread had arrived at the end of the region with this number and the region's
+    /// last task was done, if this master still knows it.
     fn end_of(&self, number: u64) -> Option<u64> {
         let (of, time) = &self.ends[number as usize % KEPT];
         // Acquire: the time is read after the number. The master may overwrite the entry meanwhile;
@@ -93,9 +93,9 @@ unsafe extern "C" {
     static etext: u8;
 }
 
-/// The call site that is recorded for a call that returns to `at`. If a function of the program
-/// ends with the call, the return address is that function's own, which lies in this library; then
-/// the function itself is recorded as the place.
+/// The call site that is recorded for a call that returns to `at`. If a function that this library
+/// called ends by a jump to the hook (a tail call), `at` is the address to which that function
+/// returns, which lies in this library; then the function itself is recorded as the place.
 pub(super) fn site(at: usize) -> usize {
     let ours = (&raw const __ehdr_start).addr()..(&raw const etext).addr();
     if !ours.contains(&at) {
@@ -243,8 +243,8 @@ fn thread_ends(thread: &Thread) {
     }
 }
 
-/// Called as the process ends by `exit`. Workers that wait for the calling thread's next region run
-/// no more, so the ends of their last waits are recorded for them.
+/// Called as the process ends by `exit` or `_exit`. Workers that wait for the calling thread's next
+/// region run no more, so the ends of their last waits are recorded for them.
 pub fn finish() {
     if !events::is_recording() {
         return;

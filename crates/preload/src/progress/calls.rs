@@ -1,6 +1,6 @@
-//! Counts calls for input, output and waits for files, each when it has succeeded. The functions
-//! are cancellation points, as glibc's are, so nothing here has a destructor; counting leaves
-//! `errno` alone.
+//! Counts calls for input, output, waits for files and sleep, each when it has succeeded. The
+//! functions are cancellation points, as glibc's are, so nothing here has a destructor; counting
+//! leaves `errno` alone.
 
 use super::called;
 use crate::hooks::real;

@@ -8,7 +8,7 @@
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | [`calls`] | input, output and waits for files |
+//! | [`calls`] | input, output, waits for files and sleep |
 //! | [`conds`] | waits for condition variables |
 //! | `places` | whether an address lies in a place that was asked for |
 

@@ -121,7 +121,7 @@ pub enum Passed {
     Invalid,
     /// The mutex lies at an address that is no multiple of 8.
     Unaligned,
-    /// `BATON_LOCK` names no lock for the mutex.
+    /// `BATON_LOCK` is not set, or leaves the mutex to glibc.
     Glibc,
 }
 

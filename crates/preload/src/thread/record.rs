@@ -11,7 +11,7 @@ use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsiz
 /// One thread.
 #[repr(C, align(128))]
 pub struct Thread {
-    /// The link to the next free record, while no thread has this one.
+    /// The link to the next record on the stack of free records, or of late threads' records.
     pub(super) link: AtomicUsize,
     /// The next record in the list of all records.
     pub(super) next_of_all: AtomicPtr<Thread>,
@@ -49,9 +49,10 @@ pub struct Thread {
     pub row: AtomicPtr<AtomicU64>,
 }
 
-// SAFETY: all fields are atomics but the pen, which only the record's own thread uses. There is one
-// exception: as the process ends, a master writes for a worker that waits for the master's next
-// region (`omp::finish`) and so runs no code of this library.
+// SAFETY: all fields are atomics but the pen, which only the record's own thread uses. There are
+// two exceptions, at which that thread runs no code of this library: as the process ends, a master
+// writes for a worker that waits for the master's next region (`omp::finish`); and another thread
+// closes the pen of a late thread that has ended (`pool::take_back`).
 unsafe impl Sync for Thread {}
 
 impl Thread {

@@ -12,14 +12,15 @@ pub struct Ring {
     /// Address of the mapping of the third ring, with samples of the thread's code address; 0:
     /// none.
     pub samples: AtomicUsize,
-    /// How often the thread has waited for a lock of glibc's.
+    /// How often the thread has waited for a lock of glibc's since its rings were opened, or since
+    /// the kernel last refused it samples.
     pub waits: AtomicU64,
     /// A moment on two clocks, in ticks of the counter and in nanoseconds, at or before all records
     /// that are not read yet.
     pub ticks: AtomicU64,
     pub nanos: AtomicU64,
-    /// The lock of glibc's that the thread waits for, as far as the records have been read; 0:
-    /// none.
+    /// The lock of glibc's for which the thread last waited, as far as the records have been read;
+    /// 0: none, or its acquisition is recorded already.
     pub lock: AtomicU64,
     /// The time in ticks at which that wait was over, as far as the records have been read.
     pub taken: AtomicU64,

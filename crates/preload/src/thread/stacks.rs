@@ -8,14 +8,15 @@ use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering
 const REMEMBERED: usize = 64;
 /// Number of origins that a thread remembers.
 const ORIGINS: usize = 16;
-/// Most frames of an origin, which is the place where a lock begins, with its callers.
+/// Most frames of an origin: the call that initialises an object, first takes a lock or creates a
+/// thread, with its callers.
 pub const ORIGIN: usize = 8;
 /// The most stack walks for origins that a thread makes. A thread that makes more objects than this
 /// at ever new places gets their return addresses alone, so that recording costs it no more than
 /// some tens of milliseconds.
 const WALKS: u32 = 1 << 14;
 
-/// The frames of a place where a lock begins: where it is initialised, or first taken.
+/// The frames of a call that initialises an object, first takes a lock or creates a thread.
 pub type Origin = Frames<ORIGIN>;
 
 /// What a thread remembers of its stacks.
@@ -145,8 +146,8 @@ impl Stacks {
         Some(found)
     }
 
-    /// The frames of the place where a lock begins, from the call site `at` on; the call site alone
-    /// where its callers cannot be found.
+    /// The origin that begins at the call site `at`; the call site alone if its callers cannot be
+    /// found, or not without a lock.
     #[inline(never)]
     pub fn origin(&self, at: usize) -> Origin {
         let mark = 0u64;

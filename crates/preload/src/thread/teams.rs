@@ -20,7 +20,8 @@ pub struct Teams {
     pub ends: [(AtomicU64, AtomicU64); KEPT],
     /// The region that the thread is in; null: none.
     pub region: AtomicPtr<Region>,
-    /// The master of the region at whose end the thread waits; null: it does not wait.
+    /// The master of the region at whose end the thread waits; null: it does not wait; `WRITTEN`
+    /// (`omp::team`): the end of its wait is being recorded.
     pub behind: AtomicPtr<Thread>,
     /// The number and barrier of the region at whose end the thread waits, and when it arrived
     /// there.

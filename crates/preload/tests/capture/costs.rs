@@ -13,7 +13,7 @@ fn what_recording_costs_is_in_the_trace() {
                 _ => None,
             })
         };
-        // A plain event costs at least two readings of a clock (5 ns), and less than 2 µs.
+        // A plain event costs at least 5 ns, as it reads a clock, and less than 2 µs.
         assert!((5_000..2_000_000).contains(&cost(0).unwrap()), "{:?}", cost(0));
         assert!(cost(1).unwrap() > cost(0).unwrap());
     });

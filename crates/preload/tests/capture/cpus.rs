@@ -101,8 +101,9 @@ fn context_switches_are_the_kernels() {
     std::fs::remove_dir_all(&directory).unwrap();
 }
 
-/// A call that slept has an event with its own call site, which the time off the CPU has too. A
-/// call that did not block has no such event, whatever it returned.
+/// A call that slept (20 ms, in `naps` or `polls` of `outside.c`) has an event with its own call
+/// site, and the thread's time off the CPU has the same site. If the kernel reports no switches, no
+/// call has such an event.
 #[test]
 fn what_blocks_outside_of_locks_has_its_call_site() {
     recorded("outside.c", &[], |trace| {

@@ -34,8 +34,8 @@ fn recorded(name: &str, arguments: &[&str], check: impl Fn(&Trace)) {
 }
 
 /// Checks for each thread, event by event, that it takes a lock only if it does not hold it (a
-/// reader-writer lock up to ten times), and releases only a lock that it holds. Returns how often
-/// each lock was taken.
+/// reader-writer lock up to ten times), and releases only a lock that it holds; and, unless
+/// `may_end_holding`, that no lock is left held. Returns how often each lock was taken.
 fn balanced(trace: &Trace, may_end_holding: bool) -> BTreeMap<Lock, u64> {
     let mut held: BTreeMap<(u32, Lock), i64> = BTreeMap::new();
     let mut taken = BTreeMap::new();

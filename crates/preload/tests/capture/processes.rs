@@ -133,7 +133,8 @@ fn unrecorded(script: &str, directory: &Path) {
 #[test]
 fn a_program_that_cannot_be_recorded_runs() {
     // The trace's folder is gone, as when Baton has ended and renamed it while other processes live
-    // on. Two programs are executed there, and only one message is written.
+    // on. Several programs are executed one after another then, and only the first writes a
+    // message.
     let directory = folder("gone");
     unrecorded("rm -r \"$0\"; exec env sh -c 'env echo ran'", &directory);
     // Under this limit on the size of files there is no room for the trace's first page.

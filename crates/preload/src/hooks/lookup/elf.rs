@@ -4,8 +4,8 @@
 use core::ffi::{CStr, c_char, c_int, c_void};
 use libc::{Elf64_Phdr, Elf64_Rela, Elf64_Sym, dl_phdr_info};
 
-// Constants of <elf.h>: the dynamic segment, kinds of entries in the dynamic section whose
-// addresses the loader has filled in, and kinds of relocations.
+// Constants of <elf.h>: kinds of segments, kinds of entries in the dynamic section (whose addresses
+// the loader has filled in), and kinds of relocations.
 const PT_DYNAMIC: u32 = 2;
 const PT_GNU_RELRO: u32 = 0x6474_e552;
 const DT_PLTRELSZ: u64 = 2;
@@ -29,8 +29,8 @@ pub struct Object<'a> {
     path: &'a [u8],
 }
 
-/// Calls `f` on each loaded object in the loader's order, under the loader's lock, until `f`
-/// returns true.
+/// Calls `f` on each loaded object that has a dynamic section, in the loader's order, under the
+/// loader's lock, until `f` returns true.
 pub fn each<F: FnMut(&Object) -> bool>(mut f: F) {
     unsafe extern "C" fn listed<F: FnMut(&Object) -> bool>(info: *mut dl_phdr_info, _: usize, f: *mut c_void) -> c_int {
         // SAFETY: the loader passes an object that stays loaded during the call, and the pointer to

@@ -73,7 +73,7 @@ impl Loaded {
 }
 
 /// The object file around an address of its code or data; `None` for an address of the heap or a
-/// stack. Takes no lock, so it may be called anywhere.
+/// stack, and always if glibc lacks `_dl_find_object`. Takes no lock, so it may be called anywhere.
 pub fn at(address: u64) -> Option<Loaded> {
     let find = FIND_OBJECT.load(Relaxed);
     if find.is_null() {

@@ -5,7 +5,8 @@
 //!
 //! So if a look-up in a handle finds a function of the C library that this library replaces, the
 //! result is this library's function; and the cells of a library loaded with `RTLD_DEEPBIND` are
-//! rebound before the program gets its handle. What another library interposes stays as it is.
+//! rebound before the program gets its handle, or, if glibc had to search for the library, at the
+//! program's first `dlsym` in a handle. What another library interposes stays as it is.
 //!
 //! glibc's `dlsym` and `dlopen` look at their return address, to know the caller: for `RTLD_NEXT`,
 //! and for the caller's search path. Where that matters, the hooks jump on to glibc's functions, as
@@ -50,7 +51,7 @@ static LIBC: AtomicUsize = AtomicUsize::new(0);
 static DLSYM: AtomicPtr<()> = AtomicPtr::new(core::ptr::null_mut());
 static DLOPEN: AtomicPtr<()> = AtomicPtr::new(core::ptr::null_mut());
 /// Whether a library was loaded with `RTLD_DEEPBIND` and is not rebound yet. It is rebound when the
-/// program first looks something up in a handle.
+/// program first calls `dlsym` with a handle.
 static PENDING: AtomicBool = AtomicBool::new(false);
 
 /// Points the slots of the look-up functions to the functions of this file.
@@ -96,9 +97,9 @@ pub fn place_of(name: &[u8]) -> Option<core::ops::Range<usize>> {
     place
 }
 
-/// The library's function in place of one of glibc's. `None` if the library has none of that name,
-/// or if its function would go on to another library's, which in turn would look up and call it
-/// again.
+/// The library's function in place of one of glibc's. `None` if the function at `found` is not
+/// glibc's, if this library has none of that name, or if its function would go on to another
+/// library's, which in turn would look up and call it again.
 fn ours(name: &CStr, found: usize) -> Option<usize> {
     let (_, stub) = STUBS.iter().find(|(known, _)| *known == name)?;
     let next = real::ALL.iter().find(|real| real.name() == name).map_or(found, |real| real.address());
@@ -179,8 +180,9 @@ unsafe extern "C" fn dlopen() {
     );
 }
 
-/// Loads a library and rebinds it. Returns null if loading failed, or if `file` has no slash: then
-/// glibc searches for it along a path that depends on the caller, and gets the call by a jump.
+/// Loads a library and rebinds it. Returns null if loading failed, and without loading if `file` is
+/// null or has no slash: glibc searches for such a file along a path that depends on the caller.
+/// After a null, [`dlopen`] jumps on to glibc's function.
 unsafe extern "C-unwind" fn deeply(file: *const c_char, mode: c_int) -> *mut c_void {
     // SAFETY: the program passes a string, or null for itself.
     if file.is_null() || !unsafe { CStr::from_ptr(file) }.to_bytes().contains(&b'/') {

@@ -24,8 +24,9 @@ fn pointer(waiter: Option<&'static Waiter>) -> *mut Waiter {
 /// mutex. If it holds the mutex, none is woken at once.
 const AT_ONCE: usize = 2;
 
-/// Wakes a chain of detached waiters. If all wait with one mutex, as they usually do, only the
-/// first are woken; the others, which would only crowd at the mutex, are moved to it.
+/// Wakes a chain of detached waiters. If all wait with one mutex, as they usually do, and a lock of
+/// Baton's serves it, only the first few are woken, or none if the calling thread holds the mutex;
+/// the others, which would only crowd at the mutex, are moved to it.
 fn hand_over(first: &'static Waiter, last: &'static Waiter) {
     let address = first.mutex.load(Relaxed);
     let chain = || core::iter::successors(Some(first), |waiter| at(&waiter.next));
@@ -157,8 +158,8 @@ impl Cond {
         }
     }
 
-    /// Wakes all waiting threads: a few at once, the others one by one, each at a release of the
-    /// mutex.
+    /// Wakes all waiting threads: at once, or the most of them one by one, each at a release of the
+    /// mutex: see [`hand_over`].
     pub(super) fn wake_all(&self) {
         if self.is_empty() {
             return;

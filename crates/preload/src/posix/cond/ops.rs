@@ -117,8 +117,8 @@ unsafe extern "C-unwind" fn clockwait<P: Probe>(
     unsafe { wait_until::<P>(cond, mutex, Some(deadline), site) }
 }
 
-/// Waits for a process-shared variable, by glibc's function `wait`, which works only with a mutex
-/// that glibc serves too; with any other mutex it returns an error.
+/// Waits for a process-shared variable by `wait`, which calls glibc's function. That works only
+/// with a mutex that glibc serves too; for any other mutex returns EINVAL without a wait.
 ///
 /// # Safety
 /// As for `wait`, which is called.
@@ -142,8 +142,8 @@ unsafe fn shared(cond: *mut Cond, mutex: *mut Mutex, wait: impl FnOnce() -> c_in
 }
 
 /// Waits for the variable until it is signalled, or until the deadline. Nothing in this frame has a
-/// destructor, because a cancellation unwinds through the frame at two places, where the mutex is
-/// held and the thread is in no list.
+/// destructor, because a cancellation may unwind through the frame at its beginning and at its end,
+/// where the mutex is held and the thread is in no list.
 ///
 /// # Safety
 /// As for `pthread_cond_timedwait`.

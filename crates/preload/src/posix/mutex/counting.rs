@@ -1,5 +1,5 @@
-//! Mutexes whose acquisitions are the progress point of `baton try --for`. An acquisition is
-//! counted, and then served by the lock that would serve it anyway.
+//! Mutexes whose acquisitions are the progress point of `baton try --for`. Such a mutex is served
+//! by the lock that would serve it anyway, and each acquisition is counted once it has succeeded.
 
 use super::functions::Functions;
 use super::lock_by_place::uncounted;

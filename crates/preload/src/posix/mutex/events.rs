@@ -75,8 +75,8 @@ pub fn release<P: Probe>(m: *const Mutex, at: usize) {
 pub fn released_at<P: Probe>(m: *const Mutex, at: usize, moment: u64) {
     events::lock_released_at::<P>(mutex(m), at, moment);
 }
-/// Does what [`events::lock_init`] does, and records the reason if glibc goes on to serve the
-/// mutex.
+/// Does what [`events::lock_init`] does, and notes in the trace if the mutex is robust, has a
+/// priority protocol or is process-shared: glibc serves such a mutex whatever `BATON_LOCK` says.
 pub fn init<P: Probe>(m: *const Mutex, at: usize) {
     events::lock_init::<P>(mutex(m), at);
     if P::ON {

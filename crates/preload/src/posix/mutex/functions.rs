@@ -31,8 +31,8 @@ pub struct Functions {
     pub clocklock: Clocked,
     /// Unlocks.
     pub unlock: Plain,
-    /// Offset in bytes of the spare lock's word in a mutex; `None` for glibc's way, which has no
-    /// spare lock.
+    /// Offset in bytes of the spare lock's word in a mutex; `None` for glibc's functions, which
+    /// have no spare lock, and for functions that go on to those of each mutex's lock.
     pub spare_at: Option<usize>,
 }
 

@@ -49,7 +49,8 @@ unsafe extern "C-unwind" fn destroy<P: Probe>(mutex: *mut Mutex, _: usize) -> c_
     error
 }
 
-/// Whether the caller has the lock now, perhaps because its last owner died with it.
+/// Whether `answer` says that the caller has the lock now (EOWNERDEAD: the last owner died with
+/// it).
 fn is_held(answer: c_int) -> bool {
     answer == 0 || answer == EOWNERDEAD
 }
@@ -97,8 +98,8 @@ pub unsafe fn lock<P: Probe>(mutex: *mut Mutex, site: usize, why: Passed) -> c_i
     unsafe { waiting::<P>(mutex, site, false, || real(mutex.cast())) }
 }
 
-/// Tries to take the mutex, and if it is taken calls `wait` between two events. `until`: the wait
-/// has a deadline.
+/// Tries to take the mutex; if the try finds it held, calls `wait` between two events. `until`: the
+/// wait has a deadline.
 ///
 /// # Safety
 /// As for `pthread_mutex_lock`.

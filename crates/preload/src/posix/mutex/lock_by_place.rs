@@ -6,7 +6,8 @@
 //! first locks it (with its callers, if no call initialised the mutex); and else from the default.
 //! The number of its lock then stands in the upper bits of its kind, of which glibc looks at the
 //! lower ones only, and every later call costs a load and a jump more than with one lock for all.
-//! With one lock for all mutexes the slots do not point here, so nothing is slower.
+//! With one lock for all mutexes, and no acquisitions to count, the slots do not point here, so
+//! nothing is slower.
 //!
 //! An initialisation clears the number, so a mutex in reused memory gets its lock anew. Mutexes of
 //! kinds that are passed on to glibc ([`crate::thread::Passed`]) never get a number.
@@ -66,7 +67,7 @@ struct Choices {
     program: Vec<u8>,
 }
 
-/// Set at start; null where one lock serves all mutexes.
+/// Set at start; null if one lock serves all mutexes and no acquisitions are counted.
 static CHOICES: AtomicPtr<Choices> = AtomicPtr::new(core::ptr::null_mut());
 
 fn choices() -> Option<&'static Choices> {
@@ -147,7 +148,8 @@ pub fn spare_at(mutex: &Mutex) -> Option<usize> {
     choices()?.ways[mutex.kind().mark() % COUNTED].recorded.spare_at
 }
 
-/// Gives a mutex its lock, if the place of its initialisation, at this call site, decides that.
+/// Gives a mutex that is initialised at this call site its lock, if the mutex's address or the call
+/// with its callers decides that, or if the mutex's acquisitions are counted.
 ///
 /// # Safety
 /// `mutex` points to a mutex that no other thread uses yet.
@@ -190,8 +192,8 @@ enum Moment {
 }
 
 impl Asked {
-    /// Whether the place means this mutex, which it leads to: a place without a number means each,
-    /// a place with the number n means the n-th that is initialised there.
+    /// Whether the place means this mutex, one of whose calls lies in it: a place without a number
+    /// means each such mutex, a place with the number n the n-th that is initialised there.
     fn counts(&self, moment: Moment) -> bool {
         let Some(nth) = self.place.nth else { return true };
         // Relaxed: the order of mutexes that threads initialise at the same time is arbitrary

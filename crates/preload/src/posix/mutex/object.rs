@@ -203,8 +203,9 @@ impl Kind {
     /// (`lock_by_place`). glibc looks only at the lower bits of the kind.
     const MARK: c_int = 127 << Kind::MARK_AT;
     const MARK_AT: u32 = 24;
-    /// This library's bit: the mutex was initialised by a call, or taken, while it was recorded.
-    /// glibc ignores this bit too.
+    /// This library's bit: the mutex was initialised by a call, or taken, while the program was
+    /// recorded; or initialised in a run that chooses a lock for each place. glibc ignores this bit
+    /// too.
     const SEEN: c_int = 1 << 23;
     /// The bits that this library adds to glibc's.
     const OURS: c_int = Kind::MARK | Kind::SEEN;
@@ -215,14 +216,14 @@ impl Kind {
         self.0 & !(Kind::ELISION | Kind::OURS) == 0
     }
 
-    /// Whether no initialisation and no acquisition of the mutex was recorded yet, and only this
-    /// process uses it. A destroyed mutex is not new.
+    /// Whether no initialisation and no acquisition of the mutex was noted yet, and the mutex is of
+    /// a kind that this library can serve. A destroyed mutex is not new.
     #[inline(always)]
     pub fn is_new(self) -> bool {
         self.0 & !(Kind::TYPE | Kind::ELISION | Kind::MARK) == 0
     }
 
-    /// Whether the mutex is normal, and was initialised or taken while it was recorded. This common
+    /// Whether the mutex is normal, and its initialisation or an acquisition was noted. This common
     /// case of a recorded mutex needs a single test.
     #[inline(always)]
     pub fn is_normal_and_seen(self) -> bool {
@@ -272,7 +273,8 @@ impl Kind {
         self.0 > 0 && self.0 & Kind::ROBUST != 0
     }
 
-    /// Whether an unlock may fail, so that a release is known only after the call.
+    /// Whether an unlock may fail, so that a release is known only after the call. Also true for
+    /// adaptive mutexes, whose unlock cannot fail.
     #[inline(always)]
     pub fn checks_unlock(self) -> bool {
         self.0 & (Kind::ROBUST | Kind::PRIORITY) != 0 || self.0 & Kind::TYPE != 0

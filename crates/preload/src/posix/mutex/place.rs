@@ -4,8 +4,8 @@
 //! waited for, as a program may use any number of mutexes and never destroy one. The mutex's word
 //! holds the block's address (the lower 48 bits; 0: the mutex is free) and above it how many
 //! threads hold the mutex or wait for it. The last of these threads takes the block away with the
-//! one exchange that frees the mutex. Blocks without a mutex are kept on a list, and their lock is
-//! free.
+//! one exchange that frees the mutex. A block without a mutex is kept by a thread for its next
+//! mutex, or on a list, and its lock is free.
 
 use super::object::Mutex;
 use super::stand_in::{Held, StandIn};
@@ -18,8 +18,8 @@ use core::sync::atomic::AtomicUsize;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 /// Whether a lock lies in the mutex's own words; else a pointer to the lock stands there. A lock
-/// fits if it leaves a word for the spare lock; that is the token's word if the named lock has no
-/// token.
+/// fits if a look tells whether it is free, and if it leaves a word for the spare lock: the second
+/// word, or the token's word if the named lock has no token.
 pub const fn fits<S: StandIn>() -> bool {
     let words = if size_of::<Held<S>>() == 0 { 2 } else { 1 };
     S::LOOKS && size_of::<S::Lock>() <= words * size_of::<usize>() && align_of::<S::Lock>() <= align_of::<usize>()

@@ -1,8 +1,8 @@
 //! A lock of `sync` in a mutex: the functions behind `pthread_mutex_*` in a run with `BATON_LOCK`.
 //!
-//! Every function here is compiled once for each lock, with and without recording ([`Probe`]); at
-//! start the slots are set to the versions that the run needs. Unlock touches nothing of the mutex
-//! after the lock's own release.
+//! The functions of the slots are compiled for each lock, with and without recording ([`Probe`]);
+//! at start the slots are set to the versions that the run needs. Unlock touches nothing of the
+//! mutex after the lock's own release.
 
 use super::functions::Functions;
 use super::object::{Class, Mutex};
@@ -202,7 +202,8 @@ fn take_spare<S: StandIn>(m: &Mutex) -> By<Held<S>> {
     By::Spare
 }
 
-/// Notes in the mutex that the calling thread holds it, and by which lock.
+/// Notes in the mutex that the calling thread holds it, with the token of the named lock, and
+/// counts the acquisition for the lock by which it was made. Returns 0.
 #[inline(always)]
 fn taken<T: Token>(m: &Mutex, by: By<T>) -> c_int {
     let counts = &thread::current().counts;

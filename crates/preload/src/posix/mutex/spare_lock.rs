@@ -1,9 +1,9 @@
 //! The spare lock: a plain lock beside the named one, in a word of the mutex.
 //!
-//! It serves a thread that cannot stand in a queue: one that may be cancelled at any instruction or jump
-//! out of a signal handler, as its place in the queue would never be given up; and any thread while
-//! there is no memory for a place. A thread that waits for the spare lock leaves nothing behind when
-//! it goes away, and the lock needs no memory.
+//! It serves a thread that cannot stand in a queue: one that may be cancelled at any instruction or
+//! jump out of a signal handler, as its place in the queue would never be given up; and any thread
+//! while there is no memory for a place. A thread that waits for the spare lock leaves at most a
+//! try behind when it goes away, which other threads remove; and the lock needs no memory.
 //!
 //! # Two locks, one holder
 //! A mutex is held by the named lock (N) or by the spare one (S). Each side announces itself before it looks at the other, with
@@ -59,8 +59,8 @@ impl SpareLock {
         self.0.load(Relaxed) & HELD != 0
     }
 
-    /// Whether no thread uses the spare lock and no waiter was moved to the mutex, so that a holder
-    /// by the named lock has only that lock to release.
+    /// Whether no thread holds the spare lock or sleeps for it, and no waiter was moved to the
+    /// mutex, so that a holder by the named lock has only that lock to release.
     #[inline(always)]
     pub fn is_idle(&self) -> bool {
         self.0.load(Relaxed) & (HELD | AWAITED | MOVED) == 0
@@ -256,8 +256,8 @@ const SLEEP_NS: libc::c_long = 2_000_000;
 /// The number of sleeps after which a try, which takes its thread one step, has lasted too long.
 const LONG: u32 = 8;
 
-/// Pauses between two looks at the word: the first on the CPU, later ones asleep until the thread
-/// is woken.
+/// Pauses between two looks at the word: the first ones on the CPU, later ones asleep until the
+/// thread is woken, for [`SLEEP_NS`] at most.
 struct Pause {
     on_cpu: Backoff,
     looks: u32,

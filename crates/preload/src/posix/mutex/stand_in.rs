@@ -10,8 +10,8 @@ use core::marker::PhantomData;
 pub trait StandIn: 'static {
     /// The lock.
     type Lock: TryLock<Native> + ZeroInit;
-    /// Whether a waiter has a place in a queue, which it must give up itself. The spare lock serves
-    /// threads that might leave a wait without doing so.
+    /// Whether a waiter may have a place in a queue, which it must give up itself. The spare lock
+    /// serves threads that might leave a wait without doing so.
     const QUEUES: bool;
     /// Whether waiters can give up at a deadline.
     const GIVES_UP: bool;
@@ -38,8 +38,8 @@ pub type Held<S> = <<S as StandIn>::Lock as RawLock<Native>>::Token;
 pub struct Timed<L>(PhantomData<fn(L)>);
 /// A lock whose waiters stand in a queue, and can leave it at a deadline.
 pub struct TimedQueue<L>(PhantomData<fn(L)>);
-/// A lock whose waiters stand in a queue and cannot give up. A timed lock polls it, and may starve
-/// while other threads wait in the queue.
+/// A lock whose waiters stand in a queue and cannot give up. A timed acquisition polls it, and may
+/// starve while other threads wait in the queue.
 pub struct Queued<L>(PhantomData<fn(L)>);
 /// A lock that does not serve in order, and whose waiters cannot give up. Whether it is free cannot
 /// be seen by a look, so it lies beside the mutex.

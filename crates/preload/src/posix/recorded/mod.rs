@@ -1,7 +1,8 @@
-//! Functions that are recorded but never replaced: glibc serves each call, between two events.
+//! Functions that are recorded and that glibc serves: never replaced, but for condition variables
+//! in a run with `BATON_LOCK` and barriers in a run with `BATON_BARRIER`.
 //!
-//! They are in use only with `BATON_TRACE`; else their slots point straight to glibc. Where glibc
-//! does not say whether a call had to wait, a try is made first: if it succeeds, there was no wait.
+//! They are in use only with `BATON_TRACE`. Where glibc does not say whether a call had to wait, a
+//! try is made first: if it succeeds, there was no wait.
 //!
 //! | file | holds |
 //! | --- | --- |

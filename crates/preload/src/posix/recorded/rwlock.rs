@@ -44,8 +44,8 @@ unsafe extern "C-unwind" fn destroy(lock: Rwlock, _: usize) -> c_int {
     unsafe { real::pthread_rwlock_destroy.get()(lock) }
 }
 
-/// Tries to take the lock, and if that fails calls `wait` between two events. `until`: the wait has
-/// a deadline.
+/// Tries to take the lock; if the try finds it held, calls `wait` between two events. `until`: the
+/// wait has a deadline.
 ///
 /// # Safety
 /// As for `pthread_rwlock_rdlock`.
