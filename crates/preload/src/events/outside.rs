@@ -26,7 +26,11 @@ pub enum About {
     NewFile,
     /// Whether a file is ready. The answer 0 means that the time ran out.
     Readiness,
-    /// Nothing of the above, such as a sleep. An answer that is not negative counts as success.
+    /// A call that answers 0 if it succeeds. Another answer means that it failed, whatever the sign:
+    /// `clock_nanosleep` answers the number of the error, and `sleep` that was cut short answers the
+    /// seconds that are left.
+    Zero,
+    /// Nothing of the above. An answer that is not negative counts as success.
     Nothing,
 }
 
@@ -74,7 +78,7 @@ fn counts(about: About, answer: i64) -> bool {
             streams::made(answer as c_int);
             true
         }
-        About::Readiness | About::Nothing => true,
+        About::Readiness | About::Zero | About::Nothing => true,
     }
 }
 
@@ -82,7 +86,7 @@ fn file(about: About, answer: i64) -> Option<u16> {
     match about {
         About::File(file) => u16::try_from(file).ok(),
         About::NewFile => u16::try_from(answer).ok(),
-        About::Readiness | About::Nothing => None,
+        About::Readiness | About::Zero | About::Nothing => None,
     }
 }
 
@@ -90,6 +94,8 @@ fn file(about: About, answer: i64) -> Option<u16> {
 fn outcome(about: About, answer: i64) -> Outcome {
     match (answer, about) {
         (0, About::Readiness | About::File(_)) => Outcome::Nothing,
+        // A call with such an answer leaves `errno` alone.
+        (1.., About::Zero) => Outcome::Failed,
         (0.., _) => Outcome::Done,
         // A negative answer: `errno` says why the call failed.
         _ if matches!(errno::get(), libc::EAGAIN) => Outcome::WouldWait,

@@ -17,10 +17,10 @@ const fn known(call: &str) -> usize {
     }
 }
 
-/// Declares hooks that count a call, under the name behind `as`, if its answer is at least the
-/// number behind `from`.
+/// Declares hooks that count a call, under the name behind `as`, if its answer lies in the range
+/// behind `if`.
 macro_rules! counted {
-    ($($name:ident as $call:literal from $least:literal ($($argument:ident : $t:ty),*) -> $answer:ty;)*) => {
+    ($($name:ident as $call:literal if $good:tt ($($argument:ident : $t:ty),*) -> $answer:ty;)*) => {
         /// Points the slots of these calls to the hooks.
         pub fn install() {
             $(slot::$name.set($name as Code);)*
@@ -29,7 +29,7 @@ macro_rules! counted {
         $(unsafe extern "C-unwind" fn $name($($argument: $t,)* site: usize) -> $answer {
             // SAFETY: passed on.
             let answer = unsafe { real::$name.get()($($argument),*) };
-            if answer as i64 >= $least {
+            if $good.contains(&(answer as i64)) {
                 called(const { known($call) }, site);
             }
             answer
@@ -38,34 +38,34 @@ macro_rules! counted {
 }
 
 counted! {
-    read as "read" from 1 (file: c_int, into: *mut c_void, bytes: usize) -> isize;
-    __read_chk as "read" from 1 (file: c_int, into: *mut c_void, bytes: usize, size: usize) -> isize;
-    readv as "readv" from 1 (file: c_int, parts: *const c_void, count: c_int) -> isize;
-    recv as "recv" from 1 (file: c_int, into: *mut c_void, bytes: usize, flags: c_int) -> isize;
-    __recv_chk as "recv" from 1 (file: c_int, into: *mut c_void, bytes: usize, size: usize, flags: c_int) -> isize;
-    recvmsg as "recvmsg" from 1 (file: c_int, message: *mut c_void, flags: c_int) -> isize;
-    write as "write" from 1 (file: c_int, from: *const c_void, bytes: usize) -> isize;
-    writev as "writev" from 1 (file: c_int, parts: *const c_void, count: c_int) -> isize;
-    send as "send" from 1 (file: c_int, from: *const c_void, bytes: usize, flags: c_int) -> isize;
-    sendmsg as "sendmsg" from 1 (file: c_int, message: *const c_void, flags: c_int) -> isize;
-    sendfile as "sendfile" from 1 (to: c_int, from: c_int, at: *mut c_void, bytes: usize) -> isize;
-    accept as "accept" from 0 (file: c_int, address: *mut c_void, length: *mut c_void) -> c_int;
-    accept4 as "accept4" from 0 (file: c_int, address: *mut c_void, length: *mut c_void, flags: c_int) -> c_int;
-    epoll_wait as "epoll_wait" from 1 (file: c_int, events: *mut c_void, most: c_int, limit: c_int) -> c_int;
-    epoll_pwait as "epoll_pwait" from 1 (file: c_int, events: *mut c_void, most: c_int, limit: c_int, mask: *const c_void) -> c_int;
-    poll as "poll" from 1 (files: *mut c_void, count: c_ulong, limit: c_int) -> c_int;
-    __poll_chk as "poll" from 1 (files: *mut c_void, count: c_ulong, limit: c_int, size: usize) -> c_int;
-    ppoll as "ppoll" from 1 (files: *mut c_void, count: c_ulong, limit: *const timespec, mask: *const c_void) -> c_int;
-    select as "select" from 1 (count: c_int, read: *mut c_void, write: *mut c_void, other: *mut c_void, limit: *mut c_void) -> c_int;
-    fdatasync as "fdatasync" from 0 (file: c_int) -> c_int;
-    connect as "connect" from 0 (file: c_int, address: *const c_void, length: c_uint) -> c_int;
-    recvmmsg as "recvmmsg" from 1 (file: c_int, messages: *mut c_void, most: c_uint, flags: c_int, limit: *mut c_void) -> c_int;
-    sendmmsg as "sendmmsg" from 1 (file: c_int, messages: *mut c_void, count: c_uint, flags: c_int) -> c_int;
-    sleep as "sleep" from 0 (seconds: c_uint) -> c_uint;
-    usleep as "usleep" from 0 (micros: c_uint) -> c_int;
-    nanosleep as "nanosleep" from 0 (length: *const timespec, left: *mut c_void) -> c_int;
-    clock_nanosleep as "clock_nanosleep" from 0 (clock: clockid_t, flags: c_int, at: *const timespec, left: *mut c_void) -> c_int;
-    fsync as "fsync" from 0 (file: c_int) -> c_int;
+    read as "read" if (1..) (file: c_int, into: *mut c_void, bytes: usize) -> isize;
+    __read_chk as "read" if (1..) (file: c_int, into: *mut c_void, bytes: usize, size: usize) -> isize;
+    readv as "readv" if (1..) (file: c_int, parts: *const c_void, count: c_int) -> isize;
+    recv as "recv" if (1..) (file: c_int, into: *mut c_void, bytes: usize, flags: c_int) -> isize;
+    __recv_chk as "recv" if (1..) (file: c_int, into: *mut c_void, bytes: usize, size: usize, flags: c_int) -> isize;
+    recvmsg as "recvmsg" if (1..) (file: c_int, message: *mut c_void, flags: c_int) -> isize;
+    write as "write" if (1..) (file: c_int, from: *const c_void, bytes: usize) -> isize;
+    writev as "writev" if (1..) (file: c_int, parts: *const c_void, count: c_int) -> isize;
+    send as "send" if (1..) (file: c_int, from: *const c_void, bytes: usize, flags: c_int) -> isize;
+    sendmsg as "sendmsg" if (1..) (file: c_int, message: *const c_void, flags: c_int) -> isize;
+    sendfile as "sendfile" if (1..) (to: c_int, from: c_int, at: *mut c_void, bytes: usize) -> isize;
+    accept as "accept" if (0..) (file: c_int, address: *mut c_void, length: *mut c_void) -> c_int;
+    accept4 as "accept4" if (0..) (file: c_int, address: *mut c_void, length: *mut c_void, flags: c_int) -> c_int;
+    epoll_wait as "epoll_wait" if (1..) (file: c_int, events: *mut c_void, most: c_int, limit: c_int) -> c_int;
+    epoll_pwait as "epoll_pwait" if (1..) (file: c_int, events: *mut c_void, most: c_int, limit: c_int, mask: *const c_void) -> c_int;
+    poll as "poll" if (1..) (files: *mut c_void, count: c_ulong, limit: c_int) -> c_int;
+    __poll_chk as "poll" if (1..) (files: *mut c_void, count: c_ulong, limit: c_int, size: usize) -> c_int;
+    ppoll as "ppoll" if (1..) (files: *mut c_void, count: c_ulong, limit: *const timespec, mask: *const c_void) -> c_int;
+    select as "select" if (1..) (count: c_int, read: *mut c_void, write: *mut c_void, other: *mut c_void, limit: *mut c_void) -> c_int;
+    fdatasync as "fdatasync" if (0..) (file: c_int) -> c_int;
+    connect as "connect" if (0..) (file: c_int, address: *const c_void, length: c_uint) -> c_int;
+    recvmmsg as "recvmmsg" if (1..) (file: c_int, messages: *mut c_void, most: c_uint, flags: c_int, limit: *mut c_void) -> c_int;
+    sendmmsg as "sendmmsg" if (1..) (file: c_int, messages: *mut c_void, count: c_uint, flags: c_int) -> c_int;
+    sleep as "sleep" if (0..1) (seconds: c_uint) -> c_uint;
+    usleep as "usleep" if (0..) (micros: c_uint) -> c_int;
+    nanosleep as "nanosleep" if (0..) (length: *const timespec, left: *mut c_void) -> c_int;
+    clock_nanosleep as "clock_nanosleep" if (0..1) (clock: clockid_t, flags: c_int, at: *const timespec, left: *mut c_void) -> c_int;
+    fsync as "fsync" if (0..) (file: c_int) -> c_int;
 }
 
 /// Declares hooks of calls whose six arguments fill the registers, so that the hook does not get

@@ -133,6 +133,23 @@ fn what_blocks_outside_of_locks_has_its_call_site() {
     Run::new("outside.c", &[]).ok();
 }
 
+/// A sleep that a handler cut short or that the kernel refused failed, also if the call returns a
+/// positive number then.
+#[test]
+fn a_sleep_that_fails_is_no_success() {
+    recorded("outside.c", &[], |trace| {
+        let outcomes = |name: &str| -> Vec<Outcome> {
+            let calls = trace.events().filter_map(|event| match event.what {
+                What::Called { call, .. } if call.name() == name => Some(call.outcome),
+                _ => None,
+            });
+            calls.collect()
+        };
+        assert_eq!(outcomes("clock_nanosleep"), [Outcome::Failed, Outcome::Done]);
+        assert_eq!((outcomes("nanosleep"), outcomes("sleep")), (vec![Outcome::Failed], vec![Outcome::Failed]));
+    });
+}
+
 /// For each name and outcome of a call: how many calls had it, and the files that they were made
 /// on.
 type Calls = BTreeMap<(&'static str, Outcome), (u64, BTreeSet<Option<u16>>)>;

@@ -2,7 +2,9 @@
 #define _GNU_SOURCE
 #include "check.h"
 #include <poll.h>
+#include <signal.h>
 #include <stdint.h>
+#include <sys/time.h>
 
 static int ends[2];
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -14,6 +16,17 @@ __attribute__((noinline)) static void reads(void) {
     CHECK(read(ends[0], &byte, 1) == 1 && byte == 'x');
 }
 __attribute__((noinline)) static void writes(void) { CHECK(write(ends[1], "x", 1) == 1); }
+
+static void nothing(int signal) { (void)signal; }
+
+/* A handler cuts the sleep short. */
+static void interrupted(void) {
+    struct sigaction action = { .sa_handler = nothing };
+    IS(sigaction(SIGALRM, &action, NULL), 0);
+    struct itimerval soon = { .it_value.tv_usec = 20000 };
+    IS(setitimer(ITIMER_REAL, &soon, NULL), 0);
+    CHECK(sleep(60) > 0);
+}
 
 static void *writer(void *arg) {
     (void)arg;
@@ -44,6 +57,9 @@ int main(void) {
     struct timespec never = { .tv_nsec = -1 };
     IS(clock_nanosleep(CLOCK_MONOTONIC, 0, &never, NULL), EINVAL);
     CHECK(nanosleep(&never, NULL) == -1 && errno == EINVAL);
+    struct timespec none = { .tv_nsec = 0 };
+    IS(clock_nanosleep(CLOCK_MONOTONIC, 0, &none, NULL), 0);
+    interrupted();
 
     void *answer = NULL;
     IS(pthread_create(&t, NULL, sleeper, NULL), 0);

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static pthread_mutex_t counted_lock = PTHREAD_MUTEX_INITIALIZER, other_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -34,6 +35,10 @@ static void *work(void *x) {
         /* Nothing is there: no progress. */
         errno = 0;
         CHECK(recv(ends[1], &byte, 1, MSG_DONTWAIT) == -1 && errno == EAGAIN);
+        /* This call returns its error: no progress. */
+        struct timespec none = { .tv_nsec = 0 }, never = { .tv_nsec = -1 };
+        CHECK(clock_nanosleep(CLOCK_MONOTONIC, 0, &none, NULL) == 0);
+        CHECK(clock_nanosleep(CLOCK_MONOTONIC, 0, &never, NULL) == EINVAL);
         pthread_mutex_lock(&counted_lock);
         pthread_mutex_unlock(&counted_lock);
         pthread_mutex_lock(&other_lock);

@@ -46,10 +46,10 @@ macro_rules! calls {
 }
 
 calls! {
-    sleep(seconds: c_uint) -> c_uint = sleep, About::Nothing;
+    sleep(seconds: c_uint) -> c_uint = sleep, About::Zero;
     usleep(micros: c_uint) -> c_int = usleep, About::Nothing;
     nanosleep(length: *const timespec, left: *mut c_void) -> c_int = nanosleep, About::Nothing;
-    clock_nanosleep(clock: clockid_t, flags: c_int, at: *const timespec, left: *mut c_void) -> c_int = clock_nanosleep, About::Nothing;
+    clock_nanosleep(clock: clockid_t, flags: c_int, at: *const timespec, left: *mut c_void) -> c_int = clock_nanosleep, About::Zero;
     poll(files: *mut c_void, count: c_ulong, limit: c_int) -> c_int = poll, About::Readiness;
     ppoll(files: *mut c_void, count: c_ulong, limit: *const timespec, signals: *const c_void) -> c_int = ppoll, About::Readiness;
     select(count: c_int, read: *mut c_void, write: *mut c_void, other: *mut c_void, limit: *mut c_void) -> c_int = select, About::Readiness;
