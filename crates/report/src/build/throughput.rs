@@ -19,8 +19,8 @@ struct Load<'a> {
     requests: &'a Requests,
     rate: f64,
     /// The lock with waiters that is held longest: the name of its class, the number of locks in
-    /// the class, and the share of the requests' time in which the lock is held, or is free while a
-    /// thread waits for it.
+    /// the class, and the share of the requests' time in which the lock is in use: is held, or is
+    /// free while a thread waits for it.
     lock: Option<(String, u32, f64)>,
     /// The share of all CPUs' time in which threads of the program ran.
     cpus: f64,
@@ -62,8 +62,7 @@ fn lock(report: &Report, requests: &Requests) -> Option<(String, u32, f64)> {
     let busiest = contended.max_by_key(|lock| (lock.usage.busy_ns, Reverse(lock.class)))?;
     let class = report.classes.get(busiest.class as usize)?;
     let in_use = busiest.usage.busy_ns + busiest.usage.idle_contended_ns;
-    let held = ratio(in_use.0, requests.span_ns.0).min(1.0);
-    Some((class.name.clone(), class.locks, held))
+    Some((class.name.clone(), class.locks, ratio(in_use.0, requests.span_ns.0).min(1.0)))
 }
 
 fn cpus(report: &Report, requests: &Requests) -> f64 {
@@ -93,7 +92,7 @@ impl Load<'_> {
     /// The limit of the throughput, and a sentence about it.
     fn headline(&self) -> (&'static str, String) {
         let served = self.served();
-        if let Some((name, _, held)) = self.lock.as_ref().filter(|(_, _, held)| *held >= BUSY) {
+        if let Some((name, _, in_use)) = self.lock.as_ref().filter(|(_, _, in_use)| *in_use >= BUSY) {
             let waits = self.part("lock").map_or_else(String::new, |part| {
                 format!(
                     "; a request spends {} {}, {} of its time",
@@ -105,7 +104,10 @@ impl Load<'_> {
             let name = lock_phrase(name);
             return (
                 "sections",
-                format!("{name} limits the throughput: it is held {} of the time{waits}. {served}", percent(*held)),
+                format!(
+                    "{name} limits the throughput: it is held or waited for during {} of the time{waits}. {served}",
+                    percent(*in_use)
+                ),
             );
         }
         // Clients on the same machine use CPUs too, so the server is short of CPUs before it uses
@@ -136,12 +138,12 @@ impl Load<'_> {
 
     fn gains(&self) -> Vec<String> {
         let mut out = Vec::new();
-        if let Some((name, locks, held)) = self.lock.as_ref().filter(|(_, _, held)| *held >= WORTH_A_STEP) {
+        if let Some((name, locks, in_use)) = self.lock.as_ref().filter(|(_, _, in_use)| *in_use >= WORTH_A_STEP) {
             let count = if *locks > 1 { format!(" (the busiest of {locks} locks)") } else { String::new() };
             out.push(format!(
-                "{name}{count} is held {} of the time: as it is, it allows at most {} requests a second",
-                percent(*held),
-                rate(self.rate / held)
+                "{name}{count} is held or waited for during {} of the time: as it is, it allows at most {} requests a second",
+                percent(*in_use),
+                rate(self.rate / in_use)
             ));
         }
         for part in self.requests.parts.iter().filter(|part| part.kind == "lock" && part.share >= WORTH_A_STEP) {
@@ -155,7 +157,7 @@ impl Load<'_> {
 
     fn next(&self, report: &Report, place: &str) -> Vec<NextStep> {
         let mut steps = Vec::new();
-        if let Some((name, ..)) = self.lock.as_ref().filter(|(_, _, held)| *held >= 0.2) {
+        if let Some((name, ..)) = self.lock.as_ref().filter(|(_, _, in_use)| *in_use >= 0.2) {
             steps.push(NextStep {
                 text: format!("do less under {}; this replays the recording with half of it:", lock_phrase(name)),
                 command: Some(format!("baton whatif {} --shrink {}", quoted(place), quoted(&format!("{name}=0.5")))),

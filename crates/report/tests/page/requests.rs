@@ -85,10 +85,10 @@ fn what_limits_a_server_is_said_in_requests() {
     assert!((lock.share - 0.6).abs() < 0.01, "{lock:?}");
     let text = text(&profile);
     for expected in [
-        "Verdict: cache_lock limits the throughput: it is held",
+        "Verdict: cache_lock limits the throughput: it is held or waited for during",
         "a request spends 30.1µs waiting for cache_lock",
         "It answers 49.5k requests a second, half of them within 40.2µs, 99% within 80.4µs.",
-        "as it is, it allows at most 49.8k requests a second",
+        "cache_lock is held or waited for during 99.4% of the time: as it is, it allows at most 49.8k requests a second",
         "baton whatif DIR --shrink cache_lock=0.5",
         "Requests: 49.5k a second (400 in 8.08ms, read..write)",
         "4 connections of a client that waits for all answers",
