@@ -23,9 +23,9 @@ pub(super) struct Unseen<'a> {
     explained: f64,
     /// The share of the path at futexes of the program's own, and at locks inside of the C library.
     own_locks: f64,
-    /// Whether most of `share` is blocked time, which needs recorded context switches. Without
-    /// them, blocked and ready time cannot be told apart.
-    switches: bool,
+    /// Whether most of `share` is time off the CPU of threads whose context switches were not
+    /// recorded. Without them, blocked and ready time cannot be told apart.
+    mostly_off: bool,
 }
 
 impl<'a> Unseen<'a> {
@@ -36,7 +36,7 @@ impl<'a> Unseen<'a> {
             share: of("blocked") + of("off-cpu"),
             explained: EXPLAINED.iter().map(|limit| of(limit)).fold(0.0, f64::max),
             own_locks: of("futex") + of("libc-lock"),
-            switches: of("blocked") >= of("off-cpu"),
+            mostly_off: of("off-cpu") > of("blocked"),
         }
     }
 
@@ -48,7 +48,7 @@ impl<'a> Unseen<'a> {
                 "Cannot tell: for {} of its critical path the thread was {}, and the trace does not show why{}. It may have waited \
                  for a lock that Baton does not see: {}.",
                 percent(self.share),
-                if self.switches { "blocked" } else { "off its CPU" },
+                if self.mostly_off { "off its CPU" } else { "blocked" },
                 most_outside(self.report),
                 self.reason()
             )
@@ -84,11 +84,20 @@ impl<'a> Unseen<'a> {
 
     fn reason(&self) -> String {
         match self.report.limits.unseen_runtimes.first() {
-            _ if !self.switches => "no context switches were recorded".to_owned(),
+            _ if self.mostly_off => self.switches(),
             Some(runtime) => runtime.clone(),
             None => {
                 "one that enters the kernel without the C library, or one that waits inside of a library".to_owned()
             }
+        }
+    }
+
+    /// For how many threads context switches were recorded.
+    fn switches(&self) -> String {
+        let threads = &self.report.threads;
+        match threads.iter().filter(|thread| thread.off_cpu_known == "all").count() {
+            0 => "no context switches were recorded".to_owned(),
+            some => format!("context switches were recorded for only {some} of {} threads", threads.len()),
         }
     }
 }

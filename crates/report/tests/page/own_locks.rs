@@ -160,6 +160,29 @@ fn what_is_not_explained_leaves_other_locks_open() {
     assert!(verdict.gains[0].starts_with("by another lock: nothing; in "), "{verdict:?}");
 }
 
+/// Thread 2 is off its CPU for most of its life by its CPU time. Whether context switches of other
+/// threads were recorded decides what the verdict says about the switches.
+#[test]
+fn the_verdict_says_whose_context_switches_are_missing() {
+    let headline = |switches: bool| {
+        let mut trace = builder();
+        if switches {
+            let off = What::OffCpu { tid: 0, reason: OffReason::Preempted };
+            trace.push(Ticks(MS), ThreadIndex(1), off);
+            trace.push(Ticks(MS + 1_000), ThreadIndex(1), What::OnCpu { tid: 0, cpu: 0 });
+        }
+        trace.push(Ticks(39 * MS), ThreadIndex(2), What::CpuTime { ns: 4 * MS });
+        report(trace, 40 * MS).verdict.headline
+    };
+    let (none, some) = (headline(false), headline(true));
+    assert!(
+        none.contains("the thread was off its CPU") && none.contains(": no context switches were recorded"),
+        "{none}"
+    );
+    let expected = "context switches were recorded for only 1 of 3 threads";
+    assert!(some.contains("the thread was off its CPU") && some.contains(expected), "{some}");
+}
+
 #[test]
 fn input_output_and_sleep_are_no_unseen_locks() {
     let mut trace = builder();
