@@ -78,8 +78,7 @@ impl Trace {
                 *times.entry(&set.cpus).or_default() += end.0.saturating_sub(set.since.0);
             }
             let changed = times.len() > 1;
-            // Takes the last of several sets that were in force equally long: a set that was
-            // replaced at the very moment at which it came into force was never used.
+            // Takes the first of several sets that were in force equally long.
             let cpus = sets.iter().rev().max_by_key(|set| times[set.cpus.as_slice()])?.cpus.clone();
             Some((cpus, changed))
         };

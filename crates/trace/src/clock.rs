@@ -214,7 +214,8 @@ impl Clock {
     }
 
     /// Calibrates a clock by a moment at the start and a later one. If the two are less than a
-    /// millisecond apart, uses the measured `frequency` (in Hz) instead, unless it is 0.
+    /// millisecond apart, uses the measured `frequency` (in Hz) instead, unless it is 0. A tick of
+    /// the monotonic clock is always a nanosecond.
     pub(crate) fn calibrated(source: Source, start: Moment, later: Moment, frequency: u64) -> Clock {
         let span_ns = later.monotonic_ns.saturating_sub(start.monotonic_ns);
         let span_ticks = later.ticks.saturating_sub(start.ticks);

@@ -74,7 +74,8 @@ impl Totals {
         Some(Totals { processes: word(PROCESSES)?, columns })
     }
 
-    /// Returns what was counted since the totals were `before`.
+    /// Returns what the columns have counted since the totals were `before`; `processes` stays the
+    /// number of all processes.
     pub fn since(&self, before: &Totals) -> Totals {
         let columns = std::array::from_fn(|at| self.columns[at].saturating_sub(before.columns[at]));
         Totals { processes: self.processes, columns }

@@ -273,7 +273,8 @@ pub enum What {
         /// Call site of the wake.
         site: SiteId,
     },
-    /// How many waiters the `FutexWake` just before was for; same thread, same time.
+    /// Says how many waiters the thread asked to wake, and woke, in its `FutexWake` just before,
+    /// which has the same time.
     FutexWoke {
         /// Address of the futex.
         futex: Address,
@@ -434,7 +435,7 @@ pub enum What {
     ProbeCost {
         /// The probe: 0 for a plain event, 1 for the pair around a contended wait with CPU times.
         probe: u32,
-        /// Picoseconds an event.
+        /// Picoseconds of the event, or of the pair of events together.
         picoseconds: u64,
     },
     /// An object file was unloaded: whatever lies at its addresses later has nothing to do with it.

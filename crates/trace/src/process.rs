@@ -28,7 +28,8 @@ pub struct Process {
     pub stopped: Option<(StopReason, Ticks)>,
     /// Number of the process's events that were lost because there was no room for them.
     pub dropped: u64,
-    /// Whether the process closed its session properly. Otherwise it was killed, or it still runs.
+    /// Whether the process closed its session properly. Otherwise it was killed, it replaced its
+    /// program (`exec`), or it still runs.
     pub finished: bool,
     /// Wall clock at the start of the process, in nanoseconds since 1970.
     pub realtime_ns: u64,

@@ -1,8 +1,9 @@
-//! System calls without the C library: nothing here can be interposed, changes `errno`, allocates,
-//! or is a cancellation point. The writer runs inside other people's programs, and must do none of
-//! the four.
+//! System calls that on x86-64 and AArch64 do not go through the C library: nothing here can be
+//! interposed (except the look-up of the page size), changes `errno`, allocates, or is a
+//! cancellation point. The writer runs inside other people's programs, and must do none of the
+//! four.
 //!
-//! Every function returns the kernel's answer: a value, or `Err(errno)`.
+//! A function that can fail returns the kernel's answer: a value, or `Err(errno)`.
 
 use core::ffi::CStr;
 use core::sync::atomic::AtomicU8;

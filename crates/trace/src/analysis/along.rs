@@ -1,5 +1,6 @@
-//! What a thread did while the critical path ran along it: it was on a CPU, ready for one, or
-//! blocked by something that the trace does not show.
+//! What a thread did while the critical path ran along it: it was on a CPU, ready for one, blocked
+//! (in a call, in the recorder, or by something that the trace does not show), or off its CPU for
+//! an unknown reason.
 
 use super::off_cpu::{OffCpu, ThreadOffCpu};
 use super::segment::{Doing, PathSegment};
@@ -24,7 +25,7 @@ pub struct Along {
 }
 
 impl Along {
-    /// The sum of all six.
+    /// The sum of all six fields.
     pub fn all(&self) -> Ticks {
         self.running + self.ready + self.blocked + self.calls + self.recorder + self.off
     }

@@ -187,7 +187,8 @@ impl Life {
         (most.1.count > TURNS).then_some((*most.0, most.1.longest))
     }
 
-    /// Whether both threads do one thing at a place.
+    /// Whether both threads come to one place in the code and, as far as is known, do the same
+    /// thing there.
     fn shares_a_place_with(&self, other: &Life) -> bool {
         let created_alike = match (self.created_at, other.created_at) {
             (Some(mine), Some(theirs)) => mine == theirs,
@@ -207,7 +208,7 @@ impl Life {
     }
 }
 
-/// Whether something is known of both, and nothing of it is in both.
+/// Whether both sets have members, and none in common.
 fn are_apart(mine: &BTreeSet<SiteId>, theirs: &BTreeSet<SiteId>) -> bool {
     !mine.is_empty() && !theirs.is_empty() && mine.is_disjoint(theirs)
 }

@@ -82,7 +82,7 @@ const KINDS: usize = 10;
 pub(super) struct Ended<T> {
     pub(super) kind: WaitKind,
     pub(super) object: Option<ObjectId>,
-    /// When the wait began; `None` for an acquisition without a wait.
+    /// When the wait began; `None` if there was no wait, or if its beginning is not known.
     pub(super) begin: Option<Ticks>,
     pub(super) site: SiteId,
     /// Whether the wait ended without what the thread waited for: by a deadline, a cancellation, an
@@ -209,7 +209,8 @@ impl<T: Carry> Threads<T> {
         let at = self.creating.iter().position(|(_, cause)| cause.thread == parent);
         if self.started_early.remove(&key) {
             // The thread's start has already used up a creation in progress, perhaps that of
-            // another parent. Removing this parent's creation makes their number right again.
+            // another parent. This parent's creation then stays for the other parent's child, so
+            // that each start uses up one creation.
             return;
         }
         let Some((_, cause)) = at.and_then(|at| self.creating.remove(at)) else { return };
@@ -445,8 +446,8 @@ impl<T: Carry> Causes<T> {
         self.begun(thread)[WaitKind::Idle as usize].map(|begun| begun.time)
     }
 
-    /// Returns the waits that a thread is in, except those for locks and for its team's next
-    /// region.
+    /// Returns the waits that a thread is in, except those for locks (also inside of the C library)
+    /// and for its team's next region.
     pub(super) fn open(&mut self, thread: ThreadIndex) -> Vec<(WaitKind, Begun)> {
         use WaitKind::{Barrier, Condition, Futex, Join, Semaphore, Tasks};
         let begun = *self.begun(thread);
@@ -458,7 +459,8 @@ impl<T: Carry> Causes<T> {
         open
     }
 
-    /// Returns the wait that a thread began last among those that it is still in.
+    /// Returns the wait that a thread began last among those that it is still in; waits for locks
+    /// inside of the C library do not count.
     pub(super) fn innermost(&mut self, thread: ThreadIndex) -> Option<(WaitKind, Begun)> {
         let begun = *self.begun(thread);
         let others =

@@ -10,10 +10,11 @@
 //!   thread waited. This is the competition overhead of the OCOR paper (section 2.1, equation 1):
 //!   intervals between tries, preparing to sleep, wake-ups, other threads' tries.
 //!
-//! BT = ΣCS + ΣCOH for each wait. The two sums are computed in different ways: sections by summing,
-//! for each interval with the same holders, each waiter's time in it; overhead from the lock's
-//! total free time, read at the start and at the end of the wait. [`LockStats::residual`] is the
-//! difference between both sides: 0 in a complete trace.
+//! BT = ΣCS + ΣCOH for each wait, except that an upgrade also has time in which only the waiter
+//! itself holds the lock ([`LockStats::own`]). The two sums are computed in different ways:
+//! sections by summing, for each interval with the same holders, each waiter's time in it; overhead
+//! from the lock's total free time, read at the start and at the end of the wait.
+//! [`LockStats::residual`] is the difference between both sides: 0 in a complete trace.
 //!
 //! # Bias in native traces
 //!

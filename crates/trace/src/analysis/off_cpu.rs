@@ -1,6 +1,6 @@
 //! When threads were off their CPUs although they waited for no object that the trace shows. Such a
-//! thread was ready to run, or blocked in the kernel: in a recorded call for I/O or sleep, or for
-//! an unknown reason.
+//! thread was ready to run, or blocked in the kernel: in a recorded call for I/O or sleep, in the
+//! recorder, or for an unknown reason.
 //!
 //! There are two sources; the first that a thread has counts. **Context switches**
 //! ([`What::OffCpu`], [`What::OnCpu`]) tell when and why a thread was off; all switches of a thread
@@ -47,11 +47,12 @@ pub struct OffStretch {
     pub end: Ticks,
     /// Why the thread was off its CPU.
     pub why: OffCpu,
-    /// Call site of the thread's last act before the interval; `None` if the thread had not acted
-    /// since its start.
+    /// Call site of the recorded call in which the thread was off its CPU; outside of such a call,
+    /// that of the thread's last act before the interval that has a call site. `None` if there is
+    /// no such act since the thread's start.
     pub after: Option<SiteId>,
-    /// Call site of the thread's next act after the interval; `None` if the thread ended without
-    /// one.
+    /// Call site of the thread's next act after the interval, or, if that act has none, the last
+    /// known one. `None` if the thread ended without another act, or no call site was known yet.
     pub before: Option<SiteId>,
 }
 
@@ -140,7 +141,7 @@ struct ThreadState {
     /// For each task that the thread runs inside of a wait, the number of waits that are suspended
     /// meanwhile.
     stopped: Vec<u32>,
-    /// Call site of the thread's last act.
+    /// Call site of the thread's last act that has one.
     site: Option<SiteId>,
     /// Index in `seen` of the first interval after which the thread has not acted yet.
     unfinished: usize,

@@ -44,8 +44,8 @@ impl Taken {
 /// Consecutive acquisitions of one lock by one thread from a few places.
 struct Run {
     object: ObjectId,
-    /// The places of the run, each with the number of acquisitions that all threads made there
-    /// before the run.
+    /// The places of the run, each with the number of acquisitions that all threads had made there
+    /// before the run first came to the place.
     places: Vec<(Address, u64)>,
     /// Number of all acquisitions of the lock before the run.
     before: u64,

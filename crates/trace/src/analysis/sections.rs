@@ -17,7 +17,8 @@ const HUNDREDTH: u64 = 100;
 struct Hold {
     since: Ticks,
     depth: u32,
-    /// When the first other thread began to wait for the lock during the hold.
+    /// When the first other thread began to wait for the lock during the hold; the hold's beginning
+    /// if a thread was waiting already.
     wanted: Option<Ticks>,
     /// The other locks that the thread held already when the hold began.
     inside: Vec<ObjectId>,

@@ -162,7 +162,8 @@ pub struct LockStats {
     pub handoff: Distribution,
     /// How long each number of threads above 0 waited for the lock.
     pub queue: BTreeMap<u32, Ticks>,
-    /// For each pair of threads, how long the first waited while the second held the lock.
+    /// For each pair of threads, how long the first waited while the second held the lock. Readers
+    /// that hold the lock together share this time evenly.
     pub waited_for: BTreeMap<(ThreadIndex, ThreadIndex), Ticks>,
     /// Figures of each call site that took the lock or waited for it.
     pub sites: BTreeMap<SiteId, SiteStats>,

@@ -22,7 +22,8 @@ pub struct WaitableStats {
     /// Waits that ended without what the thread waited for: by a deadline, a cancellation or an
     /// error.
     pub timeouts: u64,
-    /// Signals of a condition variable, posts of a semaphore, or wakes of a futex.
+    /// Signals of a condition variable, posts of a semaphore, or wakes of a futex or of a lock
+    /// inside of the C library.
     pub signals: u64,
     /// Broadcasts of a condition variable.
     pub broadcasts: u64,

@@ -90,7 +90,7 @@ pub struct How {
     /// Whether the thread slept in the kernel at least once.
     pub slept: bool,
     /// Whether `slept` is known. The recorder cannot see into a wait inside of glibc; the thread's
-    /// CPU time ([`What::CpuTime`](super::What::CpuTime)) then decides.
+    /// context switches or its CPU time ([`What::CpuTime`](super::What::CpuTime)) then decide.
     pub known: bool,
     /// Number of the thread's atomic tries to take the lock, at most [`How::MAX_TRIES`]; 0 if they
     /// were not counted.

@@ -74,7 +74,7 @@ impl StopReason {
 /// Why a session cannot be opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpenError {
-    /// The path of the directory is longer than 4,000 bytes.
+    /// The path of the directory is too long: it has more than 4,032 bytes.
     PathTooLong,
     /// The session is already open.
     AlreadyOpen,

@@ -78,8 +78,8 @@ fn time_in_the_recorder_is_told_apart() {
     assert_eq!(times(&path), [8_000 - 3_900 - 400, 0, 400, 0]);
 }
 
-/// An interval off the CPU inside a recorded call gets the call's site; intervals before and after
-/// the call do not.
+/// An interval off the CPU inside a recorded call has the call's site before and after it; the
+/// intervals before and after the call have the call's site only on the side of the call.
 #[test]
 fn time_in_a_call_has_the_calls_own_site() {
     const CALL: SiteId = SiteId(3);

@@ -13,8 +13,8 @@ use std::collections::BTreeMap;
 struct Life {
     /// Index of the socket in [`Requests::connections`], once a request has been answered there.
     number: Option<u32>,
-    /// Whether the program is the server of this socket; `None` until the socket is read or
-    /// written.
+    /// Whether the program is the server of this socket; `None` until the socket is accepted, read
+    /// or written.
     serves: Option<bool>,
     open: Option<Open>,
 }

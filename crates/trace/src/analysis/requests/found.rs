@@ -71,7 +71,7 @@ pub struct Requests {
     pub all: Vec<Request>,
     /// The connections that the requests came from.
     pub connections: Vec<Connection>,
-    /// Number of requests that had not ended when the trace did.
+    /// Number of requests that had not ended when the trace or their connection did.
     pub unfinished: u64,
     /// How often a thread passed the begin point again before its request had ended; the earlier
     /// request is left out.

@@ -3,7 +3,7 @@
 //! A thread that waits for a lock waits for its holders; one that joins, for the joined thread. A
 //! thread at a condition variable, a semaphore or a barrier waits for any of the other threads. The
 //! threads that stand still are the largest set in which each thread waits for another of the set,
-//! or for a thread that has ended.
+//! or for a lock whose holder has ended.
 
 use super::stuck::{Holding, OpenWait};
 use super::walk::{Book, Walk};

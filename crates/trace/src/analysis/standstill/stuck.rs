@@ -13,7 +13,7 @@ pub struct OpenWait {
     pub thread: ThreadIndex,
     /// The kind of the wait.
     pub kind: WaitKind,
-    /// The object at which the thread waits; `None` for waits for threads and tasks.
+    /// The object at which the thread waits; `None` for waits for threads, tasks and regions.
     pub object: Option<ObjectId>,
     /// The thread that a join waits for, if the trace knows it.
     pub target: Option<ThreadIndex>,
