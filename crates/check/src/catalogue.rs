@@ -6,15 +6,15 @@
 /// An algorithm of a registry, and the abilities that are tested.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
-    /// The algorithm's module in `baton_sync`: its name in the registry, with `_` for `-`.
+    /// The algorithm's module in `baton_sync`, which [`room`] makes from its name in the registry.
     pub room: &'static str,
     /// Abilities to test: of a lock `tries`, `gives_up`, `in_order`; of an event `oldest_first`; of
     /// a queue `shared` (any number of threads on each side), `in_bulk` and `in_device`.
     pub abilities: &'static [&'static str],
 }
 
-/// Returns the module of an algorithm by its name, with `_` for `-`. A number at the start is spelt
-/// in letters, because a module's name needs a letter there.
+/// Returns the module of an algorithm by its name, with `_` for `-`. A `1` at the start becomes
+/// `one_`, because a module's name needs a letter there.
 pub fn room(name: &str) -> String {
     let name = name.replace('-', "_");
     name.strip_prefix('1').map_or_else(|| name.clone(), |rest| format!("one_{rest}"))

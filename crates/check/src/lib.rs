@@ -6,7 +6,7 @@
 //! | [`schedules`] | the machine [`schedules::Shuttle`]: random schedules, parking that really blocks, false wake-ups |
 //! | [`orderings`] | the machine [`orderings::Loom`]: all executions of 2 or 3 threads that the memory orderings allow |
 //! | [`world`] | how guest threads run on a machine: what a machine needs to run the suite |
-//! | [`contract`] | the contracts of locks, barriers, events, queues and machines |
+//! | [`contract`] | the contracts of machines, of every kind of algorithm, and of the OpenMP runtime |
 //! | [`catalogue`] | every algorithm with its abilities, and macros that make tests of them |
 //! | [`complete`] | whether a test program has a suite of every algorithm |
 //! | [`mutant`] | weakens one ordering, or drops one fence or wake-up, to see whether the suite objects |

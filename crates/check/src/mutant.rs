@@ -18,7 +18,8 @@ use std::sync::{Mutex, OnceLock};
 /// `fence` or `wake` for one that is left out (with the value `none`).
 pub const MUTANT: &str = "BATON_MUTANT";
 /// Environment variable that names a file. Each place that passes an ordering, has a fence or sends
-/// a wake-up is written to that file once: `FILE:LINE:COLUMN KIND ARGUMENT=VALUE...`.
+/// a wake-up is written to that file once, when it is first reached: `FILE:LINE:COLUMN KIND
+/// ARGUMENT=VALUE...`.
 pub const SITES: &str = "BATON_SITES";
 
 struct Mutant {

@@ -1,6 +1,7 @@
 //! Models, under shuttle, of waiting with a monitor and of halting until an interrupt arrives. No
-//! store is missed in any schedule, even if waits end without a reason. Each step of the protocol
-//! is needed: without it, a waiter waits for ever in some schedule.
+//! store is missed in any schedule that is tried, even if waits end without a reason. Each step of
+//! the protocol is needed: without it, in some schedule a waiter waits for ever or returns without
+//! a notice.
 //!
 //! The models cover the hardware's part of the simulated chip's policies
 //! (`crates/chip/src/machine/idle_wait.rs`): a line that one core at a time writes, triggers that

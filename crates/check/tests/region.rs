@@ -69,8 +69,8 @@ fn the_printed_barrier_is_one_for_two_threads_and_not_for_three() {
     assert_objects("deadlock", || listing_2::<Shuttle>(3, 1, Wait::Futex));
 }
 
-/// Two threads wait for a word; a third writes it and notifies them. Then the region is closed
-/// under a waiting thread.
+/// `waiters` threads wait for a word; another thread writes it and notifies them. Then the region
+/// is closed under a waiting thread.
 fn mended<W: World>(waiters: usize, wait: Wait) {
     W::skim(move || {
         let shared = share::<W::M, _>((Regions::<W::M>::new(2, wait), <W::M as Machine>::Atomic::<u32>::new(0)));

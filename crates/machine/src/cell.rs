@@ -102,7 +102,8 @@ pub trait Atomic<T: Word>: Send + Sync + 'static {
     /// [`Atomic::compare_exchange`] that may fail although the cell holds `current`, as on LL/SC
     /// machines.
     fn compare_exchange_weak(&self, current: T, new: T, ok: Ordering, fail: Ordering) -> Result<T, T>;
-    /// Adds `value` (wrapping) and returns what the cell held before. Panics on a cell of pointers.
+    /// Adds `value`, wrapping at the cell's width, and returns what the cell held before. On a cell
+    /// of pointers it adds addresses.
     fn fetch_add(&self, value: T, order: Ordering) -> T;
 }
 

@@ -67,7 +67,7 @@ pub unsafe trait Machine: Sized + Send + Sync + 'static {
     /// reached.
     type Queues: Device<QueueDevice> + Send + Sync + 'static;
 
-    /// Short name for messages: `native`, `simulated`, `shuttle`, `loom`.
+    /// Short name for messages: `native`, `simulated`, `shuttle`, `loom`, `unwaited`.
     const NAME: &'static str;
 
     /// Whether [`Machine::hint`] has an effect. If not, algorithms skip the bookkeeping that only

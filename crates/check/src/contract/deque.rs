@@ -65,8 +65,8 @@ impl<M: Machine> Table<M> {
     }
 }
 
-/// An owner pushes items (one more than there is room for at a time) and pops one after every
-/// second push, while thieves steal.
+/// An owner pushes items and pops one after every second push, while thieves steal. The owner takes
+/// an item for which there is no room at once.
 fn share_out<W: World>(capacity: usize, thieves: usize, items: u64, tries: usize) {
     let plan = move || {
         let table = share::<W::M, _>(Table::<W::M>::new(capacity, items as usize));

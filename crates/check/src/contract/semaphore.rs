@@ -95,7 +95,7 @@ pub fn message<W: World, S: RawSemaphore<W::M>>() {
     }
 }
 
-/// Two posts at the same time wake two waiters.
+/// Two posts, one right after the other, wake two waiters.
 pub fn posts_together<W: World, S: RawSemaphore<W::M>>() {
     for &wait in W::WAITS {
         W::skim(move || {

@@ -47,7 +47,7 @@ impl Processor {
 /// The kernel's limits for UMWAIT and TPAUSE (IA32_UMWAIT_CONTROL).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UmwaitControl {
-    /// Whether they may rest at C0.2; if not, C0.1 is the deepest state.
+    /// Whether UMWAIT and TPAUSE may rest at C0.2; if not, C0.1 is the deepest state.
     pub c02: bool,
     /// Longest rest in ticks of the time-stamp counter; 0: unlimited.
     pub max_time: u32,

@@ -63,7 +63,7 @@ impl Topology {
             Cpu {
                 id,
                 siblings: siblings.unwrap_or_else(|| vec![id]),
-                // Virtual machines report -1.
+                // Some virtual machines report -1, which does not parse as a number of a socket.
                 socket: text(&topology.join("physical_package_id")).trim().parse().unwrap_or(0),
                 node: nodes.iter().find(|(_, cpus)| cpus.contains(&id)).map_or(0, |(node, _)| *node),
                 cluster: last.map(|c| c.shared_by.clone()).filter(|c| c.contains(&id)).unwrap_or_else(|| vec![id]),

@@ -5,9 +5,9 @@
 //! called when the process's threads did little but spin for a second; waiters can then be made to
 //! sleep.
 //!
-//! The waiters judge for themselves, each after some thousand failed reads, so that short waits pay
-//! nothing and no additional thread is needed. A waiter reads three clocks: its own CPU time, the
-//! process's CPU time, and the time.
+//! The waiters judge for themselves, each after a number of failed reads that depends on its policy
+//! (1,024 with PAUSE), so that short waits pay nothing and no additional thread is needed. A waiter
+//! reads three clocks: its own CPU time, the process's CPU time, and the time.
 //!
 //! From the verdict on, spinning waits sleep on their cells with [`super::futex`], each time for a
 //! bounded time only: a thread that was about to release when the verdict fell may not know that it
@@ -98,7 +98,8 @@ pub struct Watch {
     /// CPU time spent spinning in waits since the start.
     spun: AtomicU64,
     /// When the window began, and in `spun_before` and `used_before` the spun and the used CPU time
-    /// at that moment. Only the thread that judges writes these three fields.
+    /// at that moment. Besides `start` and `after_fork`, only the thread that judges writes these
+    /// three fields.
     began: AtomicU64,
     spun_before: AtomicU64,
     used_before: AtomicU64,
@@ -255,8 +256,8 @@ mod tests {
     }
 
     impl Set {
-        /// Advances time by `all` milliseconds, of which this thread spins `spun`; the process also
-        /// computes for `computed`.
+        /// Advances the time by `all` milliseconds, this thread's CPU time by `spun`, which it
+        /// spins, and the process's CPU time by `spun` and `computed` together.
         fn go_by(&self, all: u64, spun: u64, computed: u64) {
             const MS: u64 = 1_000_000;
             self.now.set(self.now.get() + all * MS);

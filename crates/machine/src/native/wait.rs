@@ -131,9 +131,10 @@ fn uses_instruction(wait: Wait) -> bool {
         || matches!(idle, Some(Idle::Monitor(_) | Idle::SystemMonitor | Idle::Halt))
 }
 
-/// Reads up to `tries` times (without limit if `u32::MAX`), calling `between` between the reads,
-/// and checks the clock and the watch on spins as often as `reads` says. `Expired` also means that
-/// the tries are used up, or that the watch tells the thread to sleep.
+/// Reads up to `tries` times (without limit if `u32::MAX`), calling `between` between the reads.
+/// Checks the clock as often as `reads` says if there is a deadline, and the watch on spins if the
+/// tries have no limit. `Expired` also means that the tries are used up, or that the watch tells
+/// the thread to sleep.
 fn spin<T: Word>(
     cell: &NativeAtomic<T>,
     value: T,

@@ -31,9 +31,11 @@ pub enum WaitResult<T> {
     Expired,
 }
 
-/// State of one spinning wait for a machine that watches waits that only spin.
+/// State of one spinning wait, for a machine with a watch on waits that only spin
+/// (`native/stall.rs`).
 #[derive(Debug, Default)]
 pub struct Spinning {
-    /// The thread's CPU time when it last checked the watch.
+    /// The thread's CPU time when this wait last checked the watch on spins; `None` before the
+    /// first check that finds the watch on.
     pub(crate) seen: Option<Nanos>,
 }
