@@ -31,8 +31,9 @@ unsafe fn text<'a>(text: *const c_char) -> Option<&'a str> {
     unsafe { CStr::from_ptr(text) }.to_str().ok()
 }
 
-/// Returns the first wait policy in a comma-separated list that `takes` accepts and this machine
-/// has; the error says why there is none. Without a list, `takes` chooses the policy.
+/// Returns the first wait policy in a comma-separated list that this machine has; without a list,
+/// the policy that `takes` chooses. The error says why there is none: `takes` refuses a policy that
+/// the list names, or the machine has none of them.
 fn first_wait(list: Option<&str>, takes: impl Fn(Option<Wait>) -> Result<Wait, String>) -> Result<Wait, String> {
     let available = |wait: Wait| Native::check(wait).map(|()| wait).map_err(|missing| missing.to_string());
     let Some(list) = list else { return available(takes(None)?) };

@@ -14,7 +14,8 @@ pub extern "C" fn omp_display_env(verbose: i32) {
     shown::show_settings(&runtime().settings, verbose);
 }
 
-/// The format that the program passes, or the environment's if the program passes none.
+/// The format that the program passes; if it passes null or an empty one, the format that the
+/// environment or the program set last.
 unsafe fn chosen(format: *const c_char) -> Vec<u8> {
     // SAFETY: the program passes a string or null.
     let given = (!format.is_null()).then(|| unsafe { CStr::from_ptr(format) }.to_bytes().to_vec());
@@ -60,7 +61,8 @@ pub unsafe extern "C" fn omp_display_affinity(format: *const c_char) {
     shown::show_affinity(place(), &unsafe { chosen(format) });
 }
 
-/// The text of an `error` directive: `bytes` bytes long, or up to its zero.
+/// The text of an `error` directive behind a colon, or nothing if the directive has no text.
+/// `bytes` is the text's length; `usize::MAX`: the text ends with a zero.
 unsafe fn message(text: *const c_char, bytes: usize) -> String {
     if text.is_null() {
         return String::new();

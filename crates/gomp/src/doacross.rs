@@ -49,7 +49,8 @@ waits! {
     n48 n49 n50 n51 n52 n53 n54 n55 n56 n57 n58 n59 n60 n61 n62 n63
 }
 
-/// Begins a doacross loop. Returns whether the thread has a first chunk.
+/// Begins a doacross loop, and writes the bounds of the thread's first chunk to `from` and `to`.
+/// Returns whether there is a chunk; always true if `from` is null, as then no chunk is taken.
 unsafe fn begin(
     (count, counts): (u32, *const u64),
     schedule: Schedule,

@@ -75,7 +75,7 @@ fn read() -> Environment {
 }
 
 impl Environment {
-    /// Sets a count; a negative `n` unsets it.
+    /// Sets a count; an `n` of 0 or less unsets it.
     pub(crate) fn set(count: &AtomicU32, n: i32) {
         // Relaxed: the store orders nothing.
         count.store(n.max(0) as u32, Relaxed);
@@ -87,7 +87,8 @@ impl Environment {
     }
 }
 
-/// OMP_STACKSIZE in bytes: a number of KiB, or one with B, K, M or G.
+/// OMP_STACKSIZE in bytes: a number of KiB, or one with B, K, M or G. `None` if the variable is not
+/// set, or has a bad value, which is named in a warning.
 pub(crate) fn stack() -> Option<usize> {
     let text = std::env::var("OMP_STACKSIZE").ok()?.trim().to_ascii_uppercase();
     let digits = text.trim_end_matches(['B', 'K', 'M', 'G']).trim();

@@ -31,13 +31,14 @@ const SHELVES: usize = 64;
 static OPEN: [Shelf; SHELVES] = [const { Shelf(Mutex::new(BTreeMap::new())) }; SHELVES];
 
 fn shelf(handle: usize) -> MutexGuard<'static, BTreeMap<usize, Open>> {
-    // The bits above bit 6 are hashed, because allocations of an event's size lie some 100 bytes
+    // The bits from bit 6 on are hashed, because allocations of an event's size lie some 100 bytes
     // apart.
     let at = (handle >> 6).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (usize::BITS - SHELVES.ilog2());
     OPEN[at].0.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Makes an event for a new task of the current one. Returns the event and its handle.
+/// Makes an event for a task that the calling thread is about to make. Returns the event and its
+/// handle.
 pub(crate) fn make(place: &Context<Native>) -> (Shared<Native, Event<Native>>, usize) {
     let event = Shared::new(Event::new());
     let handle = event.address().expose_provenance();

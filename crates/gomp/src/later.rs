@@ -14,7 +14,8 @@ unsafe extern "C-unwind" fn run<F: FnOnce()>(data: *mut c_void) {
     unsafe { data.cast::<F>().read()() };
 }
 
-/// Makes a task that calls `body`; calls it at once if tasks are run at once here.
+/// Makes a task with these dependences that calls `body`. If such a task is to begin at once, waits
+/// for the dependences and then calls `body`.
 fn later<F: FnOnce()>(depends: Vec<Depend>, body: F) {
     let place = place();
     if begins_at_once(place, Kind::Plain, &depends) {

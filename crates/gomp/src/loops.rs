@@ -308,7 +308,7 @@ pub unsafe extern "C" fn GOMP_scope_start(record: *mut usize) {
 }
 
 /// Runs a region that is a single work-share: each thread has entered the work-share when its body
-/// begins.
+/// begins. Without `run`, only begins the region.
 unsafe fn combined(function: Function, data: *mut c_void, threads: u32, work: Work, run: bool) {
     // SAFETY: the compiler outlined `function` for these data.
     unsafe {

@@ -77,7 +77,8 @@ fn one_of(value: usize, values: &[usize]) -> bool {
     value == BY_DEFAULT || values.contains(&value)
 }
 
-/// An allocator with these traits, or `None` if one of the traits is not supported.
+/// An allocator with these traits in a memory space; `None` if the space or one of the traits is
+/// not supported.
 fn with_traits(space: usize, traits: &[Trait]) -> Option<Allocator> {
     let (mut alignment, mut pool) = (size_of::<usize>(), UNLIMITED);
     let (mut fallback, mut other) = (DEFAULT_FALLBACK, NONE);

@@ -21,7 +21,7 @@ type Word = <Native as Machine>::Atomic<u64>;
 pub(crate) struct Record {
     counts: [u64; MOST],
     pub(crate) loops: usize,
-    /// Number of outermost iterations in each chunk, which has one word.
+    /// Number of outermost iterations for each word.
     chunk: u64,
 }
 
@@ -32,8 +32,8 @@ pub(crate) struct Nest {
 }
 
 impl Nest {
-    /// Describes the nest of loops with these counts, and adapts its schedule: chunks are so long
-    /// that each has a word.
+    /// Describes the nest of loops with these counts, and gives its schedule the length of the
+    /// chunks that have a word each. With a guided schedule, each outermost iteration has a word.
     pub(crate) fn new(counts: &[u64], schedule: Schedule) -> (Nest, Schedule) {
         if counts.len() > MOST {
             missing("a doacross loop with more than 64 nested loops");

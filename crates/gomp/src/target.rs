@@ -15,8 +15,8 @@ use core::alloc::Layout;
 use core::ffi::c_void;
 
 const NOWAIT: u32 = 1;
-/// The kind of a firstprivate variable, in the lower byte of its kind; the byte above holds its
-/// alignment.
+/// The kind of a firstprivate variable, in the lower byte of its kind; the byte above holds the
+/// logarithm of its alignment to base 2.
 const FIRSTPRIVATE: u16 = 0xc;
 /// The numbers of the default device (which the environment or the program sets) and of the host.
 const DEFAULT: i32 = -1;
@@ -30,8 +30,8 @@ const FOLLOWS: usize = 1 << 7;
 const ARGUMENT_MASK: usize = 0xff << 8;
 const THREAD_LIMIT: usize = 2 << 8;
 
-/// Ends the program if OMP_TARGET_OFFLOAD demands a device and this region names one: there is
-/// none.
+/// Ends the program if OMP_TARGET_OFFLOAD demands a device and this region is for a device other
+/// than the host: there is none.
 fn on_the_host(device: i32) {
     let device = if device == DEFAULT { place().icv.get().device } else { device };
     if OFFLOAD[environment().offload] == "MANDATORY" && device != HOST && device != 0 {
@@ -177,8 +177,9 @@ pub unsafe extern "C" fn GOMP_target(
 
 unsafe extern "C-unwind" fn nothing(_: *mut c_void) {}
 
-/// Maps variables, which moves nothing, as the device is the host. With dependences it becomes an
-/// empty task, on which other tasks can depend.
+/// Maps variables, which moves nothing, as the device is the host. With dependences and `nowait` it
+/// becomes an empty task, on which other tasks can depend; with dependences alone, the thread waits
+/// for them.
 unsafe fn mapped(device: i32, flags: u32, depend: *mut *mut c_void) {
     on_the_host(device);
     if depend.is_null() {

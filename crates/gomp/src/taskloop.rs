@@ -30,7 +30,7 @@ struct Cut {
 
 impl Cut {
     /// Cuts `count` iterations (not 0) into `asked` tasks; if `asked` is 0, into a task for each of
-    /// `threads`.
+    /// `threads`. There are at most `count` tasks.
     fn into_tasks(count: u64, asked: u64, threads: u64) -> Cut {
         let tasks = if asked == 0 { threads } else { asked }.min(count);
         Cut { tasks, each: count / tasks, longer: count % tasks, last: None }

@@ -1,5 +1,5 @@
-//! Tests that a C program with every construct prints the same under GCC's libgomp and under
-//! Baton's library.
+//! Tests of C programs under Baton's library. The program `all` has every construct; it and most
+//! others must print the same under GCC's libgomp.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -431,8 +431,8 @@ fn affinity_is_shown_when_it_is_new() {
         let sorted = |output: Output| {
             let text = String::from_utf8(output.stderr).unwrap();
             let mut lines: Vec<&str> = text.lines().collect();
-            // Each thread prints its line when it begins, so lines between two others come in any
-            // order.
+            // Each thread prints its line, which begins with `level`, when it begins; so such lines
+            // in a row come in any order.
             lines.split_mut(|line| !line.starts_with("level")).for_each(<[&str]>::sort_unstable);
             lines.join("\n")
         };

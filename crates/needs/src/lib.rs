@@ -3,9 +3,10 @@
 //!
 //! A test that cannot run reports that: it prints `SKIP <test>: no <what>`, appends the same line
 //! to the file that `BATON_SKIPPED` names (`make test` prints that file at its end), and returns.
-//! With `CI=true` it fails instead. Every test that skips does so through this crate:
-//! `crates/cli/tests/house/skips.rs` looks for others. Other crates have it as a dev-dependency;
-//! only `check`, whose suites are tests, has it as a normal one.
+//! With `CI=true` it fails instead; only what no package manager provides may be [`absent`] there
+//! too. Every test that skips does so through this crate: `crates/cli/tests/house/skips.rs` looks
+//! for others. Other crates have it as a dev-dependency; only `check`, whose suites are tests, has
+//! it as a normal one.
 
 pub mod repeat;
 
