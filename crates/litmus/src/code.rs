@@ -17,7 +17,8 @@ pub(super) struct Code {
     labels: Vec<Vec<(String, usize)>>,
     /// A jump whose target is not known yet: its thread, instruction, label and line.
     jumps: Vec<(usize, usize, String, usize)>,
-    /// A use of an address in a register: its thread, register and line.
+    /// A use of a register to which the initial state gives a location or a queue: its thread,
+    /// register and line.
     pub(super) used: Vec<(usize, usize, usize)>,
 }
 
