@@ -58,7 +58,7 @@ impl ChipArgs {
         self.chip.is_some()
     }
 
-    /// Whether the user said how many cores there are, by the chip or by an option.
+    /// Whether the user named a chip, or gave `--cores` or a key of the table `core` in `--set`.
     pub(crate) fn names_cores(&self) -> bool {
         self.is_named()
             || self.change.cores.is_some()

@@ -6,6 +6,7 @@
 //! | [`chips`] | which chip a simulation runs on |
 //! | [`cmd`] | the command line's definition, and the subcommands |
 //! | [`error`] | bad input and failure, and hints at the nearest known name |
+//! | [`exact`] | the bytes of commands and directories whose names are not text |
 //! | [`folder`] | directories and files that have their name only when they are complete |
 //! | [`places`] | where shipped files and this machine's calibration lie |
 //! | [`plot`] | pages with one picture each |

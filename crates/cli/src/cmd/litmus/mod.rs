@@ -76,7 +76,8 @@ pub(crate) struct Args {
 struct Row {
     suite: String,
     test: String,
-    /// Whether a state with the final condition was seen.
+    /// Whether the final condition held: for `exists` and `~exists` in some state that was seen,
+    /// for `forall` in every one.
     observed: bool,
     /// Number of different final states.
     states: usize,

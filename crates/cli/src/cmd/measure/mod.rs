@@ -187,7 +187,7 @@ pub(super) fn recorded(meta: &Meta) -> Result<Candidate, BadInput> {
     }
 }
 
-/// The best predicted locks, other than the recorded one, as `lock:wait`.
+/// The best predicted locks that do not collapse, other than the recorded one, as `lock:wait`.
 fn best(said: &[Said], most: u32) -> Vec<String> {
     // A row of changed locks (`whatif --split`) is not a lock that could be run.
     let is_lock = |s: &&Said| LOCKS.iter().any(|lock| lock.name == s.lock);
@@ -213,7 +213,8 @@ fn across(said: &[Said]) -> Vec<String> {
 /// that were measured without a prediction.
 fn rows(said: &[Said], candidates: &[Candidate], taken: &[Taken]) -> Vec<Predicted> {
     let mut rows: Vec<Predicted> = said.iter().map(Said::row).collect();
-    // The recorded lock comes first, and again where the user asked for it.
+    // The recorded lock's row comes first. If the user asked for that lock as well, a second row of
+    // it follows, which is dropped.
     let mut first = true;
     rows.retain(|row| !row.recorded || std::mem::take(&mut first));
     for (candidate, taken) in candidates.iter().zip(taken) {

@@ -187,7 +187,8 @@ fn libraries(image: &Path) -> Vec<PathBuf> {
     said.lines().filter_map(path).filter(|path| path.is_file()).collect()
 }
 
-/// Names of a variable's places that matched no mutex in any process. Each name appears once.
+/// Names of a variable's places that matched no mutex in any process, in the order of the places. A
+/// name of neighbouring places appears once.
 pub(in crate::cmd) fn unmatched<'a>(names: &'a [String], settled: &[Vec<u64>]) -> Vec<&'a str> {
     let had = |name: &str| {
         settled.iter().any(|places| names.iter().zip(places).any(|(other, &mutexes)| other == name && mutexes > 0))

@@ -5,7 +5,8 @@ use baton_noc::energy::{Area, Energy};
 use baton_noc::experiment::{Experiment, Latency, Outcome, RunResult};
 use serde_json::{Value, json};
 
-/// One JSON object with every figure and the full configuration. Means of a saturated run are null.
+/// One JSON object with every figure and the full configuration. Means of a run that did not settle
+/// are null.
 pub(crate) fn json(experiment: &Experiment, result: &RunResult, energy: &Energy, area: &Area, seconds: f64) -> Value {
     let mut value = serde_json::to_value(result).unwrap_or_default();
     if result.saturated {

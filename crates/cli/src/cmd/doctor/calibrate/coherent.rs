@@ -58,7 +58,7 @@ impl Sheet<'_> {
     }
 
     /// Writes one home and one memory controller for each group of cores under one last level; each
-    /// group has a crossbar.
+    /// group has a crossbar. Also writes the depth of the store buffer and the bandwidth of memory.
     fn places(&mut self) {
         let core = &self.chip.core;
         let (dies, hz) = (core.count / core.per_cluster.max(1), self.hz);

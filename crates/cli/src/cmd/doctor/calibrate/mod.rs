@@ -92,7 +92,8 @@ impl<'a> Sheet<'a> {
         (ns * self.hz as f64 / 1e9).round() as u64
     }
 
-    /// Writes a price in nanoseconds, with its origin.
+    /// Writes a price in cycles, computed from the median of `s`, which is in nanoseconds. Its
+    /// comment says where it comes from.
     fn price(&mut self, path: &'static str, s: &Spread, how: &str) {
         let comment =
             format!("{:.1} ns, four fifths of {} within {:.1} – {:.1}: {how}", s.median, s.samples, s.low, s.high);

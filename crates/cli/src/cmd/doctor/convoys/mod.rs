@@ -85,7 +85,8 @@ struct Row {
     think_ns: u64,
     /// Hand-offs to sleeping waiters behind the stall.
     handoffs: Beside<Handoffs>,
-    /// The measured number divided by the simulated one.
+    /// The median of the machine's numbers divided by that of the chip's; each counts as at least
+    /// [`SHORT`].
     factor: f64,
     agrees: bool,
 }
@@ -147,7 +148,8 @@ fn find(chip: &Chip, name: String) -> anyhow::Result<Found> {
         (0..TRIALS).map(|_| trial::native(row, cpus, turn_ns)).collect()
     });
     let measured: Vec<Vec<Lasted>> = measured.collect::<anyhow::Result<_>>()?;
-    // The CPU time of all CPUs, because the watch looks at all of them.
+    // The time of all CPUs on which this process may run, because [`Neighbours`] looks at all of
+    // them.
     let all = start.elapsed().as_secs_f64() * allowed_cpus().len() as f64;
     let others_share = neighbours.seen().map(|seen| seen.others.as_secs_f64() / all);
     let simulate = |&row: &Asked| (1..=TRIALS).map(|seed| trial::simulated(row, chip, seed)).collect();

@@ -176,7 +176,8 @@ impl Findings {
 /// one after which it is as deeply asleep as it gets.
 const SLEEPS_US: [u64; 13] = [2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000];
 
-/// Bound on the time for the measurements of all pairs.
+/// Time for the measurements of all pairs. With so many pairs that each measurement takes its least
+/// time, 2 ms, they take longer.
 const PAIRS_AT_MOST: Duration = Duration::from_secs(20);
 
 /// Measures and collects all findings.

@@ -156,8 +156,8 @@ impl Axes {
     fn of(curves: &[Curve]) -> Axes {
         let points = || curves.iter().flat_map(|c| &c.points);
         let most_x = points().map(|p| p.rate).chain(curves.iter().filter_map(|c| c.saturation)).fold(1e-6, f64::max);
-        // Beyond the knee a curve rises without bound: the axis ends at five times the value at no
-        // load.
+        // Beyond its knee a curve rises without bound, so the axis ends no higher than five times
+        // the least latency.
         let floor = points().filter_map(|p| p.mean).fold(f64::INFINITY, f64::min);
         let floor = if floor.is_finite() { floor } else { 1.0 };
         let top = points().filter_map(|p| p.mean).fold(floor, f64::max);
