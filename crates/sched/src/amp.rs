@@ -58,10 +58,11 @@ words! {
 words! {
     /// When `linux` takes CPUs of higher priority although a thread fits where it is.
     Packing {
-        /// In balancing: an idle CPU takes a running thread from a CPU of lower priority.
+        /// In balancing, and when a CPU runs out of threads: the idle CPU takes a running thread
+        /// from a CPU of lower priority.
         #[default] Balance = "balance",
-        /// In balancing, and when a thread wakes, which then goes to the idle CPU of the highest
-        /// priority.
+        /// The same as `Balance`; in addition, a thread that wakes goes to the idle CPU of the
+        /// highest priority among those that it fits.
         Wake = "wake",
         Off = "off",
     }

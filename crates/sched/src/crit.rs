@@ -35,8 +35,8 @@ const ONE: u64 = 1000;
 struct WaitReport {
     lock: Option<u64>,
     holder: Option<ThreadId>,
-    /// Whether the wait ends only when the thread reports that it has taken the lock or has left.
-    /// Other waits also end when the thread is woken.
+    /// Whether the wait ends only when the thread reports that it has taken the lock or has left,
+    /// or ends itself. Other waits end when the thread reports that it works, is woken or ends.
     lasts: bool,
     /// Whether the thread waits at a barrier, for all that have not arrived.
     all: bool,

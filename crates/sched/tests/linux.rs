@@ -277,7 +277,8 @@ fn a_thread_that_fits_goes_where_it_ran_or_near_to_that() {
     assert_eq!(table.hears(Event::Wake(second)), [(second.0, 1)]);
 }
 
-/// CPU 1 is smaller by only 4%, so a misfit there stays.
+/// A misfit on CPU 1 stays if CPU 0 has at most 1078/1024 of its capacity (speed 980), and moves to
+/// CPU 0 if that has more (970).
 #[test]
 fn a_cpu_that_is_hardly_bigger_takes_no_misfit() {
     for (speed, moves) in [(980, false), (970, true)] {

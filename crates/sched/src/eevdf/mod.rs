@@ -169,8 +169,8 @@ impl Eevdf {
         self.arrive(id, now, out);
     }
 
-    /// Sends threads elsewhere that may not stay on this CPU, and preempts the running thread if it
-    /// may not stay.
+    /// Sends waiting threads elsewhere that may not stay on this CPU, takes sleepers that may not
+    /// stay out of its queue, and preempts the running thread if it may not stay.
     fn clear(&mut self, cpu: CpuId, now: u64, out: &mut Vec<Decision>) {
         let goes: Vec<ThreadId> =
             self.queues[cpu.0 as usize].members.iter().copied().filter(|&id| !self.may_have(cpu, id)).collect();

@@ -76,8 +76,10 @@ impl Eevdf {
         (self.all_worked(waker, now) + own) * 100 < there * 108
     }
 
-    /// Takes a thread for a CPU that has run out of threads, from the longest queue: the thread
-    /// that has waited longest, if it has not run for a while or a tick has found the CPU idle.
+    /// Takes a thread for a CPU that has run out of threads, from the longest queue with a thread
+    /// that fits: the one of these that ran least recently. A thread fits if it may run on the CPU
+    /// and has not run for a while or never; after a tick that found the CPU idle, every thread
+    /// that may run there fits.
     pub(super) fn steal(&mut self, cpu: CpuId, now: u64) -> Option<ThreadId> {
         let queue = &self.queues[cpu.0 as usize];
         if queue.off {

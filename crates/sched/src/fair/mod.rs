@@ -162,7 +162,8 @@ impl Fair {
         }
     }
 
-    /// Ends the running thread's slice if another thread waits for its CPU.
+    /// Asks for a tick at the end of the running thread's slice, or at the next balancing if that
+    /// comes first, if another thread waits for the CPU.
     fn arm(&mut self, cpu: CpuId, now: u64, out: &mut Vec<Decision>) {
         let slice = self.params.time_slice.0;
         let balance_at = if self.params.balance_interval.0 == 0 { u64::MAX } else { self.balance_at };

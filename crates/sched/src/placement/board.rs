@@ -12,15 +12,16 @@ pub(crate) struct Thread {
     pub(crate) app: AppId,
     pub(crate) affinity: Affinity,
     pub(crate) runnable: bool,
-    /// The CPU in whose queue the thread is or on which it runs; `None` if it is blocked or has
-    /// just been woken.
+    /// The CPU in whose queue the thread is or on which it runs; `None` if it is blocked, or has
+    /// just been woken or lost its CPU.
     pub(crate) at: Option<CpuId>,
     /// The CPU to which a move takes the thread.
     pub(crate) bound_for: Option<CpuId>,
     /// Whether the thread has reported that it spins.
     pub(crate) marked: bool,
     pub(crate) speedup: u32,
-    /// The time at which the thread last was on a fast CPU.
+    /// The time at which the thread was last seen on a fast CPU: when it began to run there, or at
+    /// a round of swaps.
     pub(crate) was_fast: u64,
 }
 
@@ -137,7 +138,7 @@ impl Board {
         self.topology.ids().filter(|&cpu| self.kinds.is_fast(cpu) && self.kinds.is_on(cpu))
     }
 
-    /// Whether the CPU has nothing to do and no thread is bound for it.
+    /// Whether the CPU is on and has nothing to do, and no thread is bound for it.
     pub(super) fn is_idle(&self, cpu: CpuId) -> bool {
         let here = &self.cpus[cpu.0 as usize];
         here.idle && here.awaits == 0 && self.kinds.is_on(cpu)

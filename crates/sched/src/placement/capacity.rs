@@ -127,7 +127,8 @@ impl Capacity {
     }
 
     /// Sends a thread that wakes to an idle CPU: the one on which it ran last if it fits there,
-    /// otherwise the nearest that it fits, otherwise the biggest.
+    /// otherwise the nearest that it fits, otherwise the one of the highest priority. With packing
+    /// at wake-ups, priority comes first among the CPUs that it fits as well.
     fn wake(&mut self, now: u64, id: ThreadId, answers: &mut Vec<Answer>) {
         let last = self.past(id).last;
         let affinity = &self.board.thread(id).affinity;

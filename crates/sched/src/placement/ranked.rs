@@ -1,9 +1,10 @@
 //! A placement made from a rule that ranks threads.
 //!
-//! An idle fast CPU is filled at once, by the thread of the highest rank that is not on a fast CPU,
-//! whether it waits or runs. All other changes are periodic. The threads of the highest ranks are
-//! wanted on fast CPUs, as many per CPU as each CPU has on average. Each wanted thread that is on a
-//! slow CPU is swapped with a thread on a fast CPU that is not wanted there.
+//! An idle fast CPU is filled at once, by the thread of the highest rank among those that wait for
+//! a CPU and those that run on slow CPUs and have not reported that they spin. All other changes
+//! are periodic. The threads of the highest ranks are wanted on fast CPUs, as many per CPU as each
+//! CPU has on average. Each wanted thread that is on a slow CPU is swapped with a thread on a fast
+//! CPU that is not wanted there.
 //!
 //! A rule may name threads that come at once (`urgent`), and the time for which a fast CPU takes
 //! part in no further swap after one (`stay`).

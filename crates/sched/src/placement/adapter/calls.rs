@@ -210,8 +210,8 @@ impl Scheduler for Adapter {
 }
 
 impl Adapter {
-    /// Whether no thread keeps the CPU from one that comes: it is idle, or its thread is bound for
-    /// another CPU.
+    /// Whether no thread keeps the CPU from one that comes: the CPU's queue is empty, and it is
+    /// idle or its thread is bound for another CPU.
     fn is_free_soon(&self, cpu: CpuId) -> bool {
         let queue = &self.queues[cpu.0 as usize];
         queue.ready.is_empty() && queue.current.is_none_or(|id| self.thread(id).bound_for.is_some())

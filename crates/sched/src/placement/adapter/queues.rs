@@ -67,7 +67,8 @@ impl Adapter {
         self.thread_mut(id).waits = (now, entered);
     }
 
-    /// Ends the running thread's slice if another thread waits for its CPU.
+    /// Asks for a tick at the end of the running thread's slice if another thread waits for the
+    /// CPU.
     pub(super) fn arm(&mut self, cpu: CpuId, now: u64, out: &mut Vec<Decision>) {
         let slice = self.slice;
         let queue = self.queue(cpu);
