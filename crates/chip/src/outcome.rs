@@ -24,11 +24,11 @@ use std::fmt;
 /// The figures of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// The time at which the run ended: with its last thread, when only background applications
-    /// were left, or where it was cut off.
+    /// The time at which the run ended: with its last thread, when only applications were left that
+    /// the run does not wait for ([`Runs`](crate::Runs)), or where it was cut off.
     pub cycles: Cycles,
-    /// Whether all threads have ended, but for those of background applications; false if the run
-    /// was cut off.
+    /// Whether all threads have ended, but for those of applications that the run does not wait
+    /// for; false if the run was cut off.
     pub finished: bool,
     /// Operations that guests did one by one. Tries that were counted without being simulated are
     /// not included.
@@ -37,7 +37,7 @@ pub struct Outcome {
     pub events: u64,
     /// How often a thread was put on a CPU.
     pub switches: u64,
-    /// Threads made ready.
+    /// How often a thread became ready: it was woken, or began.
     pub wakes: u64,
     /// What the caches did.
     pub memory: MemoryCounts,
@@ -260,7 +260,7 @@ pub struct Waiting {
     pub name: String,
     /// How the thread waits, as words of a report: `spins`, `sleeps` and so on.
     pub how: &'static str,
-    /// Since when.
+    /// The time since which the thread waits.
     pub since: Cycles,
     /// What the thread waits for.
     pub on: WaitingOn,

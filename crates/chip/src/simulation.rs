@@ -190,7 +190,8 @@ impl Simulation {
     /// Changes a core's clock during the run: the change is requested at the time `at`, and the
     /// core has the new clock `core.clock_latency` later.
     ///
-    /// # Errors [`Refused::Clock`] for a core that the chip does not have, or a clock below a
+    /// # Errors
+    /// [`Refused::Clock`] for a core that the chip does not have, or a clock below a
     /// megahertz or above the chip's.
     pub fn set_clock(&mut self, at: Cycles, core: CoreId, clock: Hertz) -> Result<(), Refused> {
         let engine = self.engine();
@@ -218,7 +219,8 @@ impl Simulation {
     /// Replaces the devices that the chip file names by as many of the caller's, which are attached
     /// to the chip in the same places.
     ///
-    /// # Panics If `devices` has more or fewer devices than the chip.
+    /// # Panics
+    /// If `devices` has more or fewer devices than the chip.
     pub fn replace_devices(&mut self, devices: Vec<Box<dyn Device>>) {
         let engine = self.engine();
         let count = engine.chip.devices.as_ref().map_or(0, |devices| devices.count as usize);
@@ -230,7 +232,8 @@ impl Simulation {
 
     /// Replaces the scheduling policy that the chip file names by one of the caller's.
     ///
-    /// # Panics If a guest thread has been spawned, because the new policy would not know of it.
+    /// # Panics
+    /// If a guest thread has been spawned, because the new policy would not know of it.
     pub fn replace_policy(&mut self, make: &dyn Fn(&Cpus, &Params) -> Box<dyn Scheduler>) {
         self.engine().replace_policy(make);
     }
@@ -238,7 +241,8 @@ impl Simulation {
     /// Replaces the governor that the chip file names (`os.governor`) by one of the caller's, which
     /// results call `name`.
     ///
-    /// # Panics If the chip has no governor.
+    /// # Panics
+    /// If the chip has no governor.
     pub fn replace_governor(&mut self, name: &'static str, make: &dyn Fn(&Governed) -> Box<dyn Governor>) {
         self.engine().replace_governor(name, make);
     }
@@ -295,12 +299,14 @@ impl Simulation {
         Ok(app)
     }
 
-    /// Runs until every thread has ended, or to the time limit, or until only background applications are left.
+    /// Runs until every thread has ended, until only applications are left that the run does not
+    /// wait for ([`Runs`](crate::Runs)), or until a limit of [`Options`] cuts the run off.
     ///
     /// # Errors
     /// [`Stuck`] when threads are left that nothing will ever wake.
     ///
-    /// # Panics If a guest panics, with the guest's panic.
+    /// # Panics
+    /// If a guest panics, with the guest's panic.
     pub fn run(&mut self) -> Result<Outcome, Stuck> {
         let _inside = self.enter();
         loop {
@@ -309,7 +315,7 @@ impl Simulation {
                 Step::Resume(id) => {
                     if self.resume(id) {
                         let engine = self.engine();
-                        // The run ends when only background applications are left.
+                        // The run ends when only applications are left that it does not wait for.
                         if engine.os.lives_on() && engine.apps_are_through() {
                             return Ok(Outcome::read(engine, true));
                         }

@@ -111,7 +111,7 @@ fn account(log: &LockLog, requests: &[Vec<u64>], region: u64) -> Shown {
     shown
 }
 
-/// The crowd with meetings: 64 threads, two locks, and all threads meet before each section.
+/// The crowd with meetings: two locks, and all threads meet before each section.
 fn crowd(section_cycles: u64, section_lines: u32, think_cycles: u64) -> Draw {
     Draw {
         acquisitions: 20,
@@ -226,8 +226,8 @@ const fn left(retries_left: u32, progress: u32) -> Option<LockHint> {
     Some(LockHint { retries_left, progress })
 }
 
-/// Several cores do atomics on one line, one after the other at the given distance in cycles. The
-/// first request goes to memory, so all others wait for it at the home. Returns the indices of the
+/// Several cores do atomics on one line, one after the other, `APART` cycles apart. The first
+/// request goes to memory, so all others wait for it at the home. Returns the indices of the
 /// requests in the order in which they are served.
 fn served(settings: &[&str], asks: &[Asks]) -> Vec<usize> {
     #[repr(align(128))]
@@ -273,8 +273,9 @@ const ASKING: [Asks; 9] = [
 #[test]
 fn the_most_urgent_goes_first_and_releases_before_tries() {
     let first_come = served(&["ocor.enabled=true"], &ASKING);
-    // The expected order: first by progress, then by segments of 16 tries left, equal ones by
-    // arrival, and requests without a mark last.
+    // The expected order after the first request: the release, then tries with less progress first,
+    // among these by segments of 16 tries left, equal ones by arrival, and requests without a mark
+    // last.
     let sorted = |settings: &[&str], rank: fn(usize) -> u32| {
         let mut expected = first_come.clone();
         expected[1..].sort_by_key(|&place| rank(place));

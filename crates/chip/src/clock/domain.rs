@@ -32,8 +32,8 @@ pub(crate) struct Clocks {
     computing: Vec<u64>,
     /// The share of computing that waits for memory at the reference clock, in 2^20ths.
     memory_bound: u64,
-    /// For each CPU, the unused rest of the last reference cycle of its computations, in core
-    /// cycles times the reference's hertz. Less than the core's hertz.
+    /// For each CPU, the unused rest of the last reference cycle of its computations, in the unit
+    /// of [`Remaining`].
     left: Vec<u64>,
     /// For each CPU, the share of its core's speed that its siblings leave it, in 2^20ths.
     speeds: Vec<u64>,

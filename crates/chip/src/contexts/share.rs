@@ -51,8 +51,8 @@ pub(crate) struct Shares {
 }
 
 impl Shares {
-    /// The resources of a core. `None` if the chip file states no window and width, or if cores
-    /// have one context.
+    /// The resources of a core. `None` if the chip file states no reorder buffer or no width, or if
+    /// the core has one context.
     pub(crate) fn of(core: &Core) -> Option<Shares> {
         if core.contexts == 1 || core.width == 0 || core.rob == 0 {
             return None;

@@ -1,9 +1,9 @@
 //! The store buffer of a hardware thread: stores in program order, oldest first, with requests to
 //! devices among them.
 //!
-//! A request keeps its entry from its issue until its answer arrives. It leaves for its device when
-//! all older stores have been written; older pushes need not be. Requests leave in order, and
-//! several can be under way at once.
+//! A request keeps its entry from its issue until its answer arrives; a posted request, until it
+//! leaves. A request leaves for its device when all older stores have been written; older pushes
+//! need not be. Requests leave in order, and several can be under way at once.
 
 use baton_memory::{Access, Line};
 use baton_units::CoreId;
@@ -85,7 +85,8 @@ impl StoreBuffer {
         self.stores.len()
     }
 
-    /// The number of requests without an answer.
+    /// The number of requests in the buffer: those without an answer, and posted ones that have not
+    /// left.
     #[inline(always)]
     pub(crate) fn requests(&self) -> usize {
         self.requests.len()
@@ -151,7 +152,7 @@ impl StoreBuffer {
         self.requests.clear();
     }
 
-    /// Whether a request is older than all stores.
+    /// Whether a request that is not posted is older than all stores in the buffer.
     #[inline(always)]
     pub(crate) fn begins_with_request(&self) -> bool {
         self.requests.iter().find(|request| !request.posted).is_some_and(|request| request.behind <= self.gone)
@@ -179,8 +180,8 @@ impl StoreBuffer {
         Some(store)
     }
 
-    /// The store at index `place`, counted from the oldest, unless its line is also that of the
-    /// store before it.
+    /// The store at index `place`, counted from the oldest; `None` if its line is also that of the
+    /// store before it, if no store is before it, or if it is no plain store but a push.
     pub(crate) fn behind(&self, place: usize) -> Option<&Store> {
         let store = self.stores.get(place)?;
         let before = self.stores.get(place.checked_sub(1)?)?;

@@ -1,7 +1,8 @@
 //! Marks: what a thread's locks have told its core's network interface, and the header fields that
 //! a mechanism writes into the thread's requests accordingly ([`baton_chipfile::config::mechanism`]).
 //!
-//! A hint applies to one instruction: the next atomic takes it, and later accesses are unmarked.
+//! A hint applies to one instruction: the next atomic takes it (a hint about a wake-up: the next
+//! atomic or load). Later accesses have only the thread's standing mark, if there is one.
 
 use baton_chipfile::config::mechanism::{Active, Annotator, LockRequest};
 use baton_machine::{LockHint, Section};

@@ -27,7 +27,8 @@ pub(crate) enum Stall {
     Stores(usize),
     /// Fewer than this many requests are unanswered.
     Requests(usize),
-    /// All stores have been written, and all requests have left for their devices.
+    /// All stores have been written, and all requests have left for their devices. On a chip with a
+    /// QIMU, all requests have been answered.
     Left,
     /// The answer to this request has arrived.
     Answer {

@@ -78,7 +78,8 @@ impl Window {
     }
 
     /// The number of independent loads that can be under way at once, if each comes with
-    /// `instructions` of its own (itself included). With 1, each load waits for the previous one.
+    /// `instructions` of its own (itself included). If the result is 1, each load waits for the
+    /// previous one.
     pub fn loads(&self, instructions: u32) -> usize {
         let in_rob = self.rob / instructions.max(1);
         in_rob.min(self.load_queue).clamp(1, LOADS) as usize

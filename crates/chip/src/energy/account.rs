@@ -64,7 +64,7 @@ pub struct Line {
     pub component: Component,
     /// The key of the price in the chip file.
     pub key: &'static str,
-    /// The clock of the CPUs, if the price depends on it.
+    /// The clock of the CPUs; `None` for CPUs without a thread and for the other components.
     pub clock: Option<Hertz>,
     /// The time or the number of events.
     pub quantity: Quantity,

@@ -51,7 +51,7 @@ pub(crate) struct Cores {
     /// Which contexts of the cores are active.
     pub(crate) contexts: Contexts,
     pub(crate) clocks: Clocks,
-    /// By hardware context.
+    /// For each hardware context, its share of its core's window.
     pub(crate) windows: Vec<Window>,
     /// What the chip file says of each core, by its kind.
     pub(crate) kinds: CoresByKind,
@@ -59,7 +59,7 @@ pub(crate) struct Cores {
     pub(crate) own_instructions: Instructions,
     /// Whether atomics are pairs of load-linked and store-conditional.
     pub(crate) links: bool,
-    /// Homes do atomics.
+    /// Whether homes perform atomics.
     pub(crate) far: bool,
 }
 
@@ -68,7 +68,8 @@ pub(crate) struct Cores {
 pub(crate) struct Bounds {
     /// The time at which the run is cut off.
     pub(crate) limit: u64,
-    /// The run ends at the first timer interrupt after this number of events.
+    /// The run ends at the first timer, alarm of the policy or decision of the governor after this
+    /// number of events.
     pub(crate) events: u64,
     /// Whether an operation is finished at once if nothing happens before its end. Tests switch it
     /// off to compare results.

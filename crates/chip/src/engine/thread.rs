@@ -26,14 +26,15 @@ pub(crate) enum State {
     Running,
     /// Computes until this time; can be interrupted.
     Working(u64),
-    /// Spins on a line that its core holds.
+    /// Spins: its tries on a line that its core holds are counted, or it pauses before its next
+    /// try.
     Spinning,
     /// Its CPU stands still: with a monitor, or halted.
     IdleWait,
     /// Is about to leave its CPU: it has called its requests to devices back, and does not know yet
     /// whether each was answered.
     Cancelling,
-    /// Sleeps: in a futex, in a join or for a time.
+    /// Sleeps: in a futex, in a join, for a device's interrupt, or for a time.
     Asleep,
     /// Has ended.
     Done,
@@ -110,8 +111,8 @@ impl Thread {
         }
     }
 
-    /// Whether the thread must do something before its next operation: give up its CPU, or stand
-    /// still.
+    /// Whether the thread must do something before its next operation: pay for interrupt handlers,
+    /// give up its CPU, attend to a signal or its death, or stand still.
     #[inline(always)]
     pub(crate) fn is_called(&self) -> bool {
         self.os.preempt | (self.pace.owed != 0)

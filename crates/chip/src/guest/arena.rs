@@ -48,7 +48,8 @@ impl Arena {
     /// Leaves the first `bytes` bytes mapped for ever, up to the end of their last page, and unmaps
     /// the rest.
     ///
-    /// # Safety Nothing may refer to the bytes that are unmapped.
+    /// # Safety
+    /// Nothing may refer to the bytes that are unmapped.
     pub(crate) unsafe fn keep(self: Arc<Self>, bytes: usize) {
         let kept = bytes.next_multiple_of(PAGE).min(self.size);
         // SAFETY: the range lies inside the arena's own mapping, and nothing refers to it, as the

@@ -61,7 +61,8 @@ impl GuestMemory {
 
     /// The offset of a guest address.
     ///
-    /// # Panics If the address is not guest memory: a cell on the host's heap or stack has no place
+    /// # Panics
+    /// If the address is not guest memory: a cell on the host's heap or stack has no place
     /// on the chip.
     #[inline(always)]
     pub(crate) fn offset_of(&self, address: usize) -> usize {

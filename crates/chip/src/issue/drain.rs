@@ -144,7 +144,7 @@ pub(crate) fn drain() {
     }
 }
 
-/// Waits until no store to the line is in the running thread's buffer.
+/// If a store to the line is in the running thread's buffer, waits until the buffer has no stores.
 #[inline]
 pub(crate) fn drain_line(line: Line) {
     if buffered() != 0 && own(|thread| thread.pipeline.buffer.has_line(line)) {

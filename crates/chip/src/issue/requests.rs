@@ -1,5 +1,6 @@
 //! Requests to devices leave the store buffer: each leaves when all older stores of its thread have
-//! been written, and its entry is free when its answer has arrived.
+//! been written. Its entry is free when its answer has arrived or, if it is posted, when it has
+//! left.
 
 use crate::base::event::Event;
 use crate::base::queue::Rank;
@@ -17,8 +18,8 @@ use baton_machine::device::{Payload, Protocol};
 use baton_machine::queues::{QueueDevice, QueueId, QueueRequest};
 
 impl Engine {
-    /// Sends the thread's requests that no older store holds back to their devices, if the thread
-    /// has a CPU.
+    /// If the thread has a CPU, sends its requests to their devices, up to the first one that must
+    /// wait for an older store or, on a chip with a QIMU, for a request under way.
     pub(crate) fn send_requests(&mut self, id: ThreadId) {
         let now = self.now;
         let thread = &mut self.threads[id as usize];
@@ -92,7 +93,8 @@ impl Engine {
         self.send_forwarded(id);
     }
 
-    /// If the thread has called its requests back and knows what became of each, it leaves its CPU.
+    /// If the thread has called its requests back and knows what became of each, it leaves its CPU,
+    /// or, if it dies, its coroutine continues.
     fn look_at_cancelling(&mut self, id: ThreadId) {
         let thread = &self.threads[id as usize];
         if thread.state != State::Cancelling || thread.pipeline.buffer.under_way() != 0 {
@@ -167,9 +169,10 @@ impl Engine {
     }
 }
 
-/// The running thread issues a request to a device, which takes a cycle. Before that it waits for a
-/// free entry, and after that until fewer than `device.outstanding` of its requests are unanswered.
-/// Returns the request's packet.
+/// The running thread issues a request to a device, which takes a cycle. Before that cycle the
+/// thread waits for a free entry of its store buffer (on a chip that has store buffers), and after
+/// it until fewer than `device.outstanding` of its requests are unanswered. Returns the number of
+/// the request's packet.
 pub(crate) fn issue(device: u32, request: Request, queue: Option<(u32, QueueId)>, reason: Reason) -> u32 {
     room();
     operate(reason, |engine| engine.after(1));
@@ -190,8 +193,9 @@ pub(crate) fn issue(device: u32, request: Request, queue: Option<(u32, QueueId)>
     })
 }
 
-/// The running thread posts requests. Each store of 64 bytes takes a cycle, and each request waits
-/// for a free entry, which it keeps until it leaves for the device.
+/// The running thread posts requests, four in a store of 64 bytes. Each such store takes a cycle.
+/// Each request waits for a free entry of the store buffer (on a chip that has store buffers), and
+/// keeps the entry until it leaves for the device.
 pub(crate) fn post(device: u32, requests: impl ExactSizeIterator<Item = (Request, Landing)>) {
     let most = most_entries();
     for (number, (request, landing)) in requests.enumerate() {

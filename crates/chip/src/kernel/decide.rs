@@ -53,7 +53,8 @@ impl Engine {
         self.decide();
     }
 
-    /// Tells the policy something, and keeps its decisions for [`Engine::decide`].
+    /// Tells the policy the notices about locks that it has not received yet, then what `f` says,
+    /// and keeps its decisions for [`Engine::decide`].
     pub(crate) fn tell<R>(&mut self, f: impl FnOnce(&mut dyn Scheduler, Cycles, &mut Vec<Decision>) -> R) -> R {
         let policy = &mut self.os.policy;
         if !self.os.locks.unheard.is_empty() {
@@ -67,8 +68,8 @@ impl Engine {
         answer
     }
 
-    /// Carries out the policy's decisions, unless a caller is already doing so. Returns which
-    /// idle CPU that roused; of several, the one that costs most.
+    /// Carries out the policy's decisions, unless a caller is already doing so. Returns what kind
+    /// of idle CPU that roused, if any; of several, the kind that costs the waker most.
     pub(crate) fn decide(&mut self) -> Roused {
         if self.os.policy.waiting.is_empty() || std::mem::replace(&mut self.os.policy.at_work, true) {
             return Roused::Nobody;
@@ -81,7 +82,7 @@ impl Engine {
         roused
     }
 
-    /// Carries out one decision. Returns which idle CPU it roused.
+    /// Carries out one decision. Returns what kind of idle CPU it roused, if any.
     fn carry_out(&mut self, decision: Decision) -> Roused {
         match decision {
             Decision::Start(CpuId(cpu)) => return self.rouse(cpu),

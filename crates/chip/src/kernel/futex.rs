@@ -22,8 +22,8 @@ impl Engine {
         moved.len() as u32
     }
 
-    /// Rouses a thread that sleeps on a cell, and no other. Returns which idle
-    /// CPU that roused.
+    /// Rouses a thread that sleeps on a cell, and no other. Returns what kind of idle CPU that
+    /// roused, if any.
     pub(crate) fn rouse_sleeper(&mut self, id: ThreadId, bucket: Line) -> Roused {
         let thread = &mut self.threads[id as usize];
         if thread.state != State::Asleep || !matches!(thread.wait.waits_on, Some((Waited::Cell(_), _))) {

@@ -52,7 +52,7 @@ impl Engine {
 }
 
 /// The running thread runs a signal's handler. A signal that arrives in the meantime and is not
-/// blocked interrupts the handler at its first operation.
+/// blocked interrupts the handler before the handler's next operation.
 fn handle(signal: Signal, handler: &SignalHandler, blocks: SignalSet) {
     let (saved, prices) = with(|engine| {
         let blocked = engine.threads[engine.running as usize].os.signals.blocked;

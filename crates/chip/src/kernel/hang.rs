@@ -3,9 +3,9 @@
 //!
 //! Without timers such a run falls silent, because nothing is queued. With timers, each timer
 //! checks for a hang. A thread that waits leaves its wait only through another thread. So a run
-//! hangs if **every** thread waits without a deadline, no store and no answer of a device is on its
-//! way, and every thread that looks at its cell from time to time has looked since then and found
-//! nothing new.
+//! hangs if **every** thread waits without a deadline, no application is still to begin, no store,
+//! message or answer of a device is on its way, and every thread that looks at its cell from time
+//! to time has looked again, in vain, after a timer first found the run in this state.
 
 use crate::base::thread::ThreadId;
 use crate::engine::state::Engine;

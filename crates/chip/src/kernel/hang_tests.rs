@@ -35,8 +35,8 @@ fn tiny() -> Chip {
 
 const CORES: u32 = 4;
 
-/// Two threads add to one cell, and the memory system loses a message of this kind. Returns the
-/// run's report.
+/// Four threads add to four cells of one home, and the memory system loses the next message of this
+/// kind. Returns the run's report.
 fn hang(kind: Kind, settings: impl Fn(&mut Chip)) -> String {
     let mut chip = tiny();
     settings(&mut chip);

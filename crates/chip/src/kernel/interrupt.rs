@@ -25,7 +25,7 @@ use baton_units::{CpuId, Cycles};
 
 impl Engine {
     /// Wakes a thread that sleeps in a futex; `bucket` is the futex's bucket, if futexes live in
-    /// memory. Returns which idle CPU that roused.
+    /// memory. Returns what kind of idle CPU that roused, if any.
     pub(crate) fn wake_sleeper(&mut self, id: ThreadId, bucket: Option<Line>) -> Roused {
         self.tell_waker();
         let hint = self.threads.get(self.running as usize).and_then(|waker| waker.newest_hint());
@@ -110,7 +110,7 @@ impl Engine {
     }
 
     /// Sends an interrupt from one CPU to another as a packet, if the chip models it so;
-    /// [`Engine::interrupt_came`] continues.
+    /// [`Engine::interrupt_came`] continues. Returns whether a packet is on its way.
     pub(super) fn send_interrupt(&mut self, from: u32, cpu: u32) -> bool {
         if self.chip.os.interrupt.ipi == Ipi::Price {
             return false;
@@ -144,8 +144,10 @@ impl Engine {
         }
     }
 
-    /// An interrupt has arrived at the home that forwards it, or at its CPU. The CPU then wakes for
-    /// the thread that it was given, or its thread loses it.
+    /// An interrupt has arrived at the home that forwards it, or at its CPU. At its CPU, it wakes
+    /// the CPU for the thread that the CPU was given, or it runs its handler and takes the CPU from
+    /// its thread if the policy has called the thread off. Threads then notice the signals that it
+    /// announces.
     pub(crate) fn interrupt_came(&mut self, cpu: u32) {
         let here = &mut self.os.cpus[cpu as usize];
         if let Some((line, mark)) = here.by_way_of.take() {

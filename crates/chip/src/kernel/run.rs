@@ -14,8 +14,8 @@ use baton_sched as sched;
 use baton_units::CpuId;
 
 impl Engine {
-    /// The thread can run from now on; its cycles until now get `reason`. Returns which idle
-    /// CPU that roused.
+    /// The thread can run from now on; its cycles until now get `reason`. Returns what kind of idle
+    /// CPU that roused, if any.
     pub(crate) fn make_ready(&mut self, id: ThreadId, reason: Reason) -> Roused {
         let now = self.now;
         self.counts.wakes += 1;
@@ -71,7 +71,8 @@ impl Engine {
         self.preempt(cpu);
     }
 
-    /// Takes the CPU from the thread that runs on it, at once or before its next operation.
+    /// Takes the CPU from the thread that runs on it: at once, before the thread's next operation,
+    /// or when the thread has released the kernel's spin locks that it holds.
     pub(crate) fn preempt(&mut self, cpu: u32) {
         let Some(id) = self.os.cpus[cpu as usize].current else { return };
         if self.threads[id as usize].os.holds != 0 {
@@ -137,7 +138,7 @@ impl Engine {
         thread.charge(reason, now);
         thread.state = State::Ready;
         if matches!(thread.wait.waits_on, Some((Waited::Device(_), _))) {
-            // The thread has looked at its cell, in vain.
+            // The thread has looked for the device's answer, in vain.
             thread.wait.looked = now;
         }
         thread.stats.counts.preemptions += 1;
@@ -178,7 +179,8 @@ impl Engine {
     }
 
     /// Gives the CPU to a ready thread. Returns when the CPU will have switched, which takes
-    /// `latency` plus the cost of a migration.
+    /// `latency` plus the costs of a migration and of a change of the core's mode, if there are
+    /// any.
     fn start(&mut self, cpu: u32, id: ThreadId, doing: Doing, latency: u64) -> u64 {
         let now = self.now;
         let here = &mut self.os.cpus[cpu as usize];
@@ -267,7 +269,7 @@ impl Engine {
     }
 
     /// Wakes a thread from the sleep with this number, which it is in or about to begin. Returns
-    /// which idle CPU that roused.
+    /// what kind of idle CPU that roused, if any.
     pub(crate) fn wake(&mut self, id: ThreadId, sleep: u64) -> Roused {
         let thread = &mut self.threads[id as usize];
         if thread.os.futex_sleep != sleep {
@@ -291,7 +293,8 @@ impl Engine {
         }
     }
 
-    /// The running thread sleeps until it is woken, or until `deadline`. The guest suspends.
+    /// The running thread falls asleep on `on` until it is woken or `deadline` comes, unless it was
+    /// killed or has a signal. In any case the caller must suspend the guest.
     pub(crate) fn sleep(&mut self, on: Waited, deadline: u64) {
         let (id, now) = (self.running, self.now);
         if self.threads[id as usize].os.signalled && self.stays_awake(on) {

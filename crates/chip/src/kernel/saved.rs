@@ -2,9 +2,9 @@
 //! restored after it as if the handler had not run.
 //!
 //! The state is what the thread waits on and since when, what its locks have said of their next
-//! access, what it demands of its core, and the phase that it is in. What lies in the core is not
-//! saved, but shared with the handler, as on a processor: the store buffer with its requests to
-//! devices, and independent loads under way.
+//! access, what it demands of its core, whether it waits with PAUSE, the phase that it is in, and
+//! the signals that it blocks. What lies in the core is not saved, but shared with the handler, as
+//! on a processor: the store buffer with its requests to devices, and independent loads under way.
 
 use crate::contexts::share::Demand;
 use crate::core::mark::Said;

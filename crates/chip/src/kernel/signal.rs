@@ -16,7 +16,7 @@ use crate::os::signal::{Action, Actions, Death, Fate, Signal, SignalSet};
 use baton_units::Cycles;
 
 impl Engine {
-    /// Sends a signal to a thread. Returns whether the thread exists and has not ended.
+    /// Sends a signal to a thread. Returns false if the thread has ended.
     pub(crate) fn send_signal(&mut self, id: ThreadId, signal: Signal) -> bool {
         let task = &self.threads[id as usize].os;
         if self.threads[id as usize].state == State::Done {
@@ -127,8 +127,8 @@ impl Engine {
         self.goes_on(id);
     }
 
-    /// Cuts the computation of a thread short that waits for a CPU. Its coroutine runs when it has
-    /// a CPU, and knows the rest.
+    /// If the thread was to resume a computation, cuts the computation short: when the thread goes
+    /// on, its coroutine runs instead, and knows the rest.
     pub(super) fn leaves_work(&mut self, id: ThreadId) {
         let thread = &mut self.threads[id as usize];
         if let Resume::Work(left) = std::mem::replace(&mut thread.resume, Resume::Guest) {

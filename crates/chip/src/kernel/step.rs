@@ -133,7 +133,7 @@ impl Engine {
         }
     }
 
-    /// The running thread's coroutine has returned.
+    /// The running thread's coroutine has returned, or was reset because the thread was killed.
     pub(crate) fn exited(&mut self, id: ThreadId) {
         let now = self.now;
         let thread = &mut self.threads[id as usize];

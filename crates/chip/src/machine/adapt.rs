@@ -2,7 +2,7 @@
 //!
 //! The policy is the native one, with the chip's prices and its operating system's answers. What a
 //! thread has learnt lies in lines that no other thread reads, so it costs a read of the clock
-//! before the wait, and no message.
+//! before the wait, another one after a sleep, and no message.
 
 use super::idle_wait::Watch;
 use super::kernel::{give_way, system_call_to};
@@ -128,7 +128,7 @@ fn read_clock() -> u64 {
     now()
 }
 
-/// Yields the CPU by system call. Returns whether another thread ran.
+/// Yields the CPU by system call. Returns whether a thread waited for the CPU.
 fn yields() -> bool {
     let wanted = system_call_to(|engine| engine.cpu_is_wanted());
     if wanted {

@@ -18,9 +18,12 @@ use core::cell::UnsafeCell;
 #[repr(transparent)]
 pub struct SimulatedAtomic<T>(UnsafeCell<T>);
 
-// SAFETY: guests of an engine run one at a time on one host thread, and `check` refuses every other access.
+// SAFETY: guests of an engine run one at a time on one host thread, `with` refuses an access where
+// no engine is current, and `offset_of` refuses a guest's access to a cell outside of its own
+// engine's memory. Not checked: code outside of guests must not use a cell while another host
+// thread does.
 unsafe impl<T: Word> Sync for SimulatedAtomic<T> {}
-// SAFETY: as above.
+// SAFETY: as for `Sync`.
 unsafe impl<T: Word> Send for SimulatedAtomic<T> {}
 
 impl<T: Word> SimulatedAtomic<T> {
@@ -28,7 +31,8 @@ impl<T: Word> SimulatedAtomic<T> {
         self.0.get().addr()
     }
 
-    /// Reads without taking time: for values that a counted but not simulated try has read.
+    /// Reads without taking time: after an access that took the time, for a try that was counted
+    /// and not simulated, or outside of guest code.
     #[inline(always)]
     pub(crate) fn peek(&self) -> T {
         // SAFETY: see `Sync`: no other access happens meanwhile; the cell is alive, as it is borrowed.
@@ -197,7 +201,7 @@ impl<T: Word> Atomic<T> for SimulatedAtomic<T> {
         if by_links() {
             return self.exchange_by_links(current, new);
         }
-        // A failing compare-exchange acquires the line as well.
+        // A failing compare-exchange is a locked instruction as well.
         let old = self.locked(Rmw::Exchange(current.to_bits(), new.to_bits()));
         if old == current { Ok(old) } else { Err(old) }
     }

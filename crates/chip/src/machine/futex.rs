@@ -46,7 +46,7 @@ pub fn requeue<T: Word>(
     })
 }
 
-/// Wakes up to `n` sleepers of a cell to which sleepers were moved. Returns how many there were.
+/// Wakes up to `n` sleepers of a cell to which sleepers were moved. Returns how many it woke.
 /// Always enters the kernel.
 ///
 /// # Panics

@@ -20,7 +20,8 @@ use std::cell::Cell;
 /// The kernel of the current simulation on this host thread.
 pub(crate) struct SimulatedKernel {
     layout: Layout,
-    /// Whether this call has interrupted a CPU. Only the first interrupt has a price.
+    /// Whether this call has interrupted a CPU. Only its first interrupt has the full price
+    /// (`os.futex_wake`).
     interrupted: Cell<bool>,
 }
 

@@ -26,8 +26,8 @@ use baton_units::{CoreId, CpuId, Cycles, Hertz};
 /// Starts a thread from a guest thread, which pays `os.thread_create`.
 ///
 /// # Panics
-/// Outside of guest code (use [`Simulation::spawn`](crate::Simulation::spawn)), or where the arena has no room for
-/// another stack.
+/// Outside of guest code (use [`Simulation::spawn`](crate::Simulation::spawn)), where the arena has
+/// no room for another stack, or if no CPU on which the thread may run is in use and online.
 pub fn spawn(spawn: Spawn, f: impl FnOnce() + 'static) -> Guest {
     assert_guest("spawn");
     Engine::shielded(|| {
@@ -195,8 +195,8 @@ pub fn forget_longest() {
     with(|engine| engine.memory.forget_longest());
 }
 
-/// Runs `f` without taking time, like the outside of the simulation. For data that a guest sets up
-/// for others where setting up is not measured.
+/// Runs `f` without taking time, like the outside of the simulation, after the thread's stores have
+/// left their buffer. For data that a guest sets up for others where setting up is not measured.
 ///
 /// # Panics
 /// Outside of guest code. `f` must not panic.

@@ -55,8 +55,8 @@ fn stands_still(begin: impl FnOnce(&mut Engine) -> bool) -> bool {
 }
 
 impl<T: Word> Waiting<'_, T> {
-    /// Arms a monitor, checks again and waits, until the value has changed. A deadline is a timer
-    /// interrupt.
+    /// Arms a monitor, checks again and waits, until the value has changed or the deadline has
+    /// come. A deadline is a timer interrupt.
     pub(super) fn monitor(&self, watch: Watch) -> WaitResult<T> {
         loop {
             if let Some(ended) = self.monitor_up_to(watch, || false) {
@@ -133,7 +133,8 @@ impl<T: Word> Waiting<'_, T> {
         }
     }
 
-    /// Halts the CPU until an interrupt comes, again and again until the value has changed.
+    /// Halts the CPU until an interrupt comes, again and again until the value has changed or the
+    /// deadline has come.
     pub(super) fn halt(&self, price: Halt) -> WaitResult<T> {
         loop {
             drain();

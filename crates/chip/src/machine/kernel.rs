@@ -70,9 +70,9 @@ pub(crate) fn kernel(cycles: u64) {
     }
 }
 
-/// A sleep of the running thread in a system call, unless `begin` returns that the thread need not
-/// sleep. The thread then handles its signals. Returns whether its wait is over: it did not sleep,
-/// or was woken rather than interrupted.
+/// Puts the running thread to sleep in a system call, unless `begin` returns that the thread need
+/// not sleep. After a sleep the thread handles its signals. Returns whether its wait is over: it
+/// did not sleep, or was woken rather than interrupted.
 pub(super) fn until_woken(begin: impl FnOnce(&mut Engine) -> bool) -> bool {
     if suspend_unless(begin) {
         return true;
@@ -104,8 +104,9 @@ pub(crate) fn mark_next(class: fn(LockHint) -> LockRequest) {
     own(|thread| thread.mechanism.hint = thread.newest_hint().map(class));
 }
 
-/// Gives up the core if it is wanted. Returns whether it was. Another thread may have written the
-/// line in the meantime on this very core, which then still holds the line.
+/// Does what the kernel wants of the running thread, which may be to give up its core. Returns
+/// whether it wanted anything. Another thread may then have written the line that the caller waits
+/// on, on this very core, which still holds that line.
 pub(super) fn give_way() -> bool {
     let wanted = own(|thread| thread.os.preempt);
     if wanted {

@@ -83,9 +83,10 @@ fn seen_from_here<R>(of: impl FnOnce(&Chip, CoreId) -> R) -> R {
     chip(|chip| of(chip, core))
 }
 
-// SAFETY: guests of one engine run one at a time on one host thread and give way only at an operation's suspension, so
-// each cell access is atomic among them; a cell used under another engine, or none, is refused. Memory comes from the
-// arena's heap, which outlives every allocation. Each thread has a `Local` of its own.
+// SAFETY: guests of one engine run one at a time on one host thread and give way only at an
+// operation's suspension, so each cell access is atomic among them; a guest's use of a cell of
+// another engine is refused, and so is any use without an engine. Memory comes from the arena's
+// heap, which outlives every allocation. Each thread has a `Local` of its own.
 unsafe impl Machine for Simulated {
     type Atomic<T: Word> = cell::SimulatedAtomic<T>;
     type Slot<T: 'static> = cell::SimulatedSlot<T>;
@@ -250,8 +251,8 @@ unsafe impl Machine for Simulated {
         }
     }
 
-    /// `None` outside of a simulation, where a queue that has outlived its simulation can be
-    /// dropped.
+    /// `None` if the chip has no such queue device, and outside of a simulation, where a queue that
+    /// has outlived its simulation can be dropped.
     fn queues(number: u32) -> Option<Self::Queues> {
         if !is_any() {
             return None;

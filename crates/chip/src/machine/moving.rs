@@ -27,7 +27,8 @@ pub fn home_of(queue: QueueId) -> Option<u32> {
 /// rights to enqueue and to dequeue. Costs `os.syscall`.
 ///
 /// # Errors
-/// If the caller did not create the queue, or if the other application has no id left.
+/// If the caller did not create the queue, if the queue is being moved, or if the other application
+/// has no id left.
 ///
 /// # Panics
 /// Outside of guest code.
@@ -47,7 +48,8 @@ pub fn grant(queue: QueueId, to: App, [enqueue, dequeue]: [bool; 2]) -> Result<Q
 /// call to the device for each thread of the other application.
 ///
 /// # Errors
-/// If the caller did not create the queue, or if the other application was granted no id of it.
+/// If the caller did not create the queue, if the queue is being moved, or if the other application
+/// was granted no id of it.
 ///
 /// # Panics
 /// Outside of guest code.
@@ -134,8 +136,8 @@ fn step(device: u32, step: Step, words: [u64; 3]) -> Answer {
     call_as_is(device, Words { tag: step.tag(), words })
 }
 
-/// A step that the device cannot refuse, because both queues belong to the operating system alone
-/// until the move is over.
+/// A step that the device does not refuse: the retirement of a thread, or a step of a move, during
+/// which both queues belong to the operating system alone.
 fn surely(device: u32, what: Step, words: [u64; 3]) -> Answer {
     let answer = step(device, what, words);
     assert_eq!(answer.status, 0, "{what:?} at device {device}");

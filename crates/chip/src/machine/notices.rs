@@ -37,7 +37,7 @@ pub(super) fn notify_lock(notice: LockNotice, address: usize) {
     }
     operate(Reason::Work, |engine| engine.after(1));
     let waits = with(|engine| {
-        // An address outside of guest memory serves as its own number.
+        // An address below guest memory serves as its own number.
         let lock = address.checked_sub(engine.guest.base).unwrap_or(address);
         engine.os.locks.put(engine.running, notice, lock)
     });

@@ -11,7 +11,7 @@ use core::alloc::Layout;
 use core::ptr::NonNull;
 
 /// The words that all guests share. They are created when a guest first asks for them, so that a
-/// run without them has the same memory as before.
+/// run in which no guest asks for them has no such words in its memory.
 pub(super) fn words() -> &'static Shared<SimulatedAtomic<usize>> {
     let offset = memory(|memory| memory.shared).unwrap_or_else(make);
     let at = memory(|memory| memory.arena.at(offset));
@@ -48,7 +48,8 @@ pub(super) fn keep(layout: Layout) -> NonNull<u8> {
 /// Records that the running thread alone polls the cell, or no longer polls it.
 ///
 /// # Panics
-/// If another thread polls the cell already.
+/// If a living thread polls the cell already, or if the running thread withdraws from a cell that
+/// it does not poll.
 pub(super) fn polls_alone(cell: usize, polls: bool) {
     let id = running();
     if id == OUTSIDE {

@@ -12,8 +12,8 @@ use baton_units::Cycles;
 
 /// Sends a signal to a thread, which may be the calling one. Whatever it sleeps, waits or stalls
 /// for is interrupted, its application's handler runs on it, and then it goes on. Without a
-/// handler, most signals end the whole application. Returns whether there is such a thread that has
-/// not ended. Costs `os.syscall`.
+/// handler, most signals end the whole application. Returns false if the thread had ended. Costs
+/// `os.syscall`.
 ///
 /// # Panics
 /// Outside of guest code.
@@ -64,7 +64,8 @@ pub fn pending_signals() -> SignalSet {
     own(|thread| thread.os.signals.pending)
 }
 
-/// Sleeps for `cycles`, or until a signal has been handled. Returns what was left then.
+/// Sleeps for `cycles`. A signal ends the sleep and is handled. Returns the time that was left when
+/// the signal ended the sleep; 0 without a signal.
 ///
 /// # Panics
 /// Outside of guest code.

@@ -62,8 +62,8 @@ pub(super) fn in_memory() -> bool {
     with(|engine| engine.os.layout.in_memory())
 }
 
-/// In the kernel: wakes up to `n` sleepers of the cell, at fixed prices. Returns how many there
-/// were.
+/// In the kernel: wakes up to `n` sleepers of the cell, at fixed prices. Returns how many it took
+/// out of the queue.
 pub(super) fn wake_queued(offset: usize, n: u32) -> u32 {
     let prices = futex_prices();
     let sleepers: Vec<_> = with(|engine| {

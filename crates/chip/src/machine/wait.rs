@@ -191,7 +191,7 @@ impl<T: Word> Waiting<'_, T> {
         self.park()
     }
 
-    /// Bounds the deadline.
+    /// Sets the time at which the wait, or its present stage, ends.
     pub(super) fn until(&mut self, deadline: u64) {
         self.deadline = deadline;
         own(|thread| thread.wait.bounded = deadline != u64::MAX);
@@ -221,8 +221,9 @@ impl<T: Word> Waiting<'_, T> {
         let (WaitResult::Expired, Some(idle)) = (&tried, idle) else { return tried };
         let over = now() >= self.deadline;
         let futex = matches!(idle, PricedIdle::Futex);
-        // A monitor and a halted CPU check the clock themselves, after a read, so tries before them
-        // need no further check.
+        // After the deadline, a thread that has tried, or would sleep in a futex, gives up here. A
+        // monitor and a halt read the cell before they check the clock, so without tries the thread
+        // goes on to them.
         if over && (futex || tries != 0) {
             return tried;
         }
@@ -341,7 +342,8 @@ impl<T: Word> Waiting<'_, T> {
         spend(Reason::Flush, |engine| engine.core_here().flush.0);
     }
 
-    /// Sleeps in the kernel until woken, again and again until the value has changed.
+    /// Sleeps in the kernel until woken, again and again until the value has changed or the
+    /// deadline has come.
     pub(super) fn park(&self) -> WaitResult<T> {
         loop {
             let seen = self.cell.read();

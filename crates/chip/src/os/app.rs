@@ -8,7 +8,8 @@ use baton_units::Cycles;
 use baton_units::{CoreId, CpuId};
 use std::rc::Rc;
 
-/// An application of a simulation. The first application has the threads that name none.
+/// An application of a simulation. The first application has the threads that the host adds without
+/// naming an application, and those that they start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct App(pub(crate) u32);
 
@@ -190,8 +191,8 @@ impl AppState {
         (self.runs, self.main) = (Runs::Times(1), None);
     }
 
-    /// Whether the application has no thread, and the run does not wait for threads that it will
-    /// still start.
+    /// Whether the run need not wait for the application: it is a background one, or has had its
+    /// number of runs and, with [`Runs::Times`], has no thread left.
     pub(crate) fn is_through(&self) -> bool {
         match self.runs {
             Runs::Together(n) => self.done.len() >= n as usize,

@@ -29,7 +29,8 @@ pub(crate) struct Switches {
     pub(crate) refused: Vec<(Cycles, Refused)>,
 }
 
-/// A futex wake-up that is being carried out; it says what the interrupts that it causes are.
+/// A futex wake-up that is being carried out: it says how the interrupts that it causes are marked,
+/// and which way they go.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WakeUp {
     /// The waker's newest hint, if its locks give hints.

@@ -24,10 +24,11 @@ pub(crate) struct Task {
     pub(crate) affinity: Affinity,
     /// Whether the thread has run before.
     pub(crate) has_run: bool,
-    /// Whether the thread must act before its next operation, because its CPU is wanted or it owes
-    /// time.
+    /// Whether the thread must act before its next operation, because its CPU is wanted, it owes
+    /// time for handlers, it was killed, or it has a signal.
     pub(crate) preempt: bool,
-    /// Whether the thread must leave the CPU. Otherwise `preempt` is set only because it owes time.
+    /// Whether the thread must leave the CPU, because another thread wants the CPU. If it is false,
+    /// `preempt` is set for another reason.
     pub(crate) leaves: bool,
     /// Cycles of interrupt handlers that the thread must still pay for before its next operation.
     pub(crate) due: u64,
@@ -99,7 +100,8 @@ impl Task {
         self.killed && self.shields == 0
     }
 
-    /// Whether the thread is outside of kernel work and was killed or has a signal.
+    /// Whether the thread must now see to its death or its signals: it is outside of kernel work
+    /// and was killed, or has a signal and is in no system call that it must leave first.
     pub(crate) fn attends(&self) -> bool {
         self.signalled && self.shields == 0 && (self.killed || self.signals.in_call == 0)
     }

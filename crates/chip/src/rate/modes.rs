@@ -24,8 +24,8 @@ impl Engine {
         (self.threads[self.running as usize].cpu / self.chip.core.count) as u8
     }
 
-    /// The running thread leaves its CPU, so its load-linked no longer holds, as after a switch of
-    /// threads on real cores.
+    /// The running thread leaves its CPU or runs a signal handler, so its load-linked no longer
+    /// holds, as after a switch of threads on real cores.
     pub(crate) fn unlink(&mut self) {
         if self.cores.links {
             self.memory.unlink(self.core_of(self.running), self.context());

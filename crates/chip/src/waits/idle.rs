@@ -93,7 +93,8 @@ impl Engine {
     }
 
     /// Ends a thread's idle wait, because the line has gone or an interrupt has come. Does nothing
-    /// if the thread is in no idle wait, or its CPU is already leaving it.
+    /// if the thread is in no idle wait, if its CPU is already leaving it, or if something has
+    /// ended the wait before.
     pub(crate) fn end_idle_wait(&mut self, id: ThreadId, why: Ended) {
         let thread = &mut self.threads[id as usize];
         if thread.state != State::IdleWait || thread.wait.idle.phase == Phase::Leaving || thread.wait.idle.woken {

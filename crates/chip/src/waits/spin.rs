@@ -155,8 +155,9 @@ impl Engine {
         self.queue.put(Event::thread(id), at, Rank::Try(id));
     }
 
-    /// The core of a spinning thread is wanted. A try that is under way ends first. Returns whether
-    /// the thread has left its wait.
+    /// A spinning thread must stop for a moment or for good: its CPU is wanted, a handler runs
+    /// there, it has a signal, or it was killed. A try that is under way ends first. Returns
+    /// whether the thread has left its wait.
     pub(crate) fn interrupt_spin(&mut self, id: ThreadId) -> bool {
         let now = self.now;
         let thread = &mut self.threads[id as usize];

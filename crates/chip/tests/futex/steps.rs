@@ -152,8 +152,8 @@ fn who_comes_too_late_does_not_sleep() {
     assert_eq!(outcome.threads[0].counts.sleeps, 0);
 }
 
-/// Two sleepers, and a waker that rouses two idle CPUs with one interrupt, spend the same time in
-/// the kernel with futexes in memory as at fixed prices.
+/// Two sleepers, and a waker that rouses two halted CPUs in one call, spend the same time in the
+/// kernel with futexes in memory as at fixed prices.
 #[test]
 fn the_code_costs_what_it_costs_at_fixed_prices() {
     let took = |settings: &[&str]| {

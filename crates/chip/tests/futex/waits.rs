@@ -14,7 +14,8 @@ fn on(core: u32, after: u64) -> Spawn {
     Spawn { affinity: vec![CoreId(core)], after: Cycles(after), ..Spawn::default() }
 }
 
-/// Chips of fixed latencies and coherent ones, with every form of futexes that each can have.
+/// Chips of fixed latencies, with futexes at fixed prices and in memory, and coherent chips with
+/// both placements of a futex's bucket (`os.futex_home`).
 fn chips() -> Vec<Chip> {
     let mut chips: Vec<Chip> = [&[][..], &["os.futex_home=bucket"]].map(|set| common::cores(8, set)).into();
     for home in ["bucket", "lock"] {
@@ -115,8 +116,8 @@ fn moved_sleepers_wait_behind_the_others_and_deadlines_hold() {
     }
 }
 
-/// On an idle chip, a wait and a wake-up with futexes in memory take longer than at fixed prices by
-/// exactly the accesses of the protocol.
+/// On an idle chip, the call that wakes a sleeper, and the time until the sleeper runs, take longer
+/// with futexes in memory than at fixed prices by exactly the accesses of the protocol.
 #[test]
 fn a_wait_and_a_wake_up_cost_their_accesses() {
     let settings = ["os.wake_idle=9000", "os.idle_poll=0"];

@@ -164,7 +164,8 @@ fn a_bulk_has_the_accesses_of_its_calls_and_of_its_lines() {
     }
 }
 
-/// A row is charged per slot, to the cycle, however many lines its slots take.
+/// A row is charged per slot, however many lines its slots take, but for the rounding of each
+/// line's charge and the accesses themselves.
 #[test]
 fn a_row_takes_the_instructions_of_its_slots() {
     let counted = CountedBulk { call: Counted { instructions: 10.0, accesses: 10 }, item: 8.0 };

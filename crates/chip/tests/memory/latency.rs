@@ -1,7 +1,7 @@
 //! Each kind of transaction takes, on an idle chip, exactly the cycles that the chip file and the distance say.
 //!
-//! The tests have the formulas once more, written out by hand; `docs/reference/chip.md` has them as
-//! a table.
+//! The tests have the formulas of `Prices` once more, written out by hand; `docs/reference/chip.md`
+//! and `docs/reference/memory.md` list them.
 
 use crate::common;
 use baton_chip::{Chip, Options, Prices, Simulated, Simulation, Spawn, act};
@@ -45,7 +45,7 @@ fn both(settings: &[&str]) -> [Chip; 2] {
 /// The chip file's latencies, and the formula of one message.
 struct Formula {
     l1: u64,
-    /// All private levels.
+    /// The latencies of all private levels together.
     lookup: u64,
     directory: u64,
     bank: u64,
@@ -79,8 +79,9 @@ impl Formula {
         }
     }
 
-    /// A message from node to node: a cycle to the network interface, one each into the network and out of it, two cycles a
-    /// router (allocation, traversal), one a link, and one for each further flit.
+    /// A message from node to node: a cycle to the network interface, one into the network, one out
+    /// of it and one to the arrival, two cycles a router (allocation, traversal), one a link, and
+    /// one for each further flit.
     fn way(&self, from: u64, to: u64, flits: u64) -> u64 {
         if from == to {
             return self.local;
@@ -369,8 +370,8 @@ fn prices_are_what_the_simulation_takes() {
     }
 }
 
-/// The prices of the coherent sample are those that its file states in comments and that the fixed
-/// sample has as keys.
+/// On the coherent sample a hit, a line in another core's cache and memory cost what the fixed
+/// sample's keys say; the second level and the bank cost what its own comments say.
 #[test]
 fn prices_of_the_samples() {
     let text = |name| std::fs::read_to_string(format!("{}/../../chips/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap();

@@ -108,8 +108,8 @@ fn each_resource_bounds_a_walk_of_missing_lines() {
     }
 }
 
-/// The window sizes under which studies report: the smallest behaves like single entries, the
-/// largest is no less than any chip file's.
+/// The window sizes under which studies report: the smallest behaves like single entries, and the
+/// largest has more entries of each kind than `ocor64`.
 #[test]
 fn sizes_of_windows() {
     let chip = coherent(&[]);

@@ -227,8 +227,8 @@ fn a_second_level_belongs_to_a_kind_too() {
     assert!(error.contains("key `core.kind.l1.latency` is 3; expected none: memory.model is \"fixed\""), "{error}");
 }
 
-/// The CPUs and the speeds that the simulator has given to the recording policy, which passes all
-/// calls but those of speeds on to the plain policy.
+/// The CPUs and the speeds that the simulator has given to the recording policy, which leaves
+/// scheduling to the plain policy and passes no speeds on to it.
 #[derive(Default)]
 struct Heard {
     cpus: Vec<Cpu>,

@@ -10,7 +10,8 @@ use baton_units::{CoreId, Hertz};
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// Prices of all components. At half of the clock, an active CPU takes 4 of its 10 W.
+/// Prices of all components that the runs use. At half of the clock, an active CPU takes 4 of its
+/// 10 W.
 const PRICES: [&str; 17] = [
     "core.clock_hz=2_000_000_000",
     "energy.base=40",
@@ -221,7 +222,7 @@ impl Governor for Misled {
 }
 
 /// Each part of the governor's rule is needed: a governor that hears wrong values for the part
-/// misses the bar of the test above with some program.
+/// misses the bar of `the_goal_is_reached_beside_the_best_fixed_clock` with some program.
 #[test]
 fn a_broken_rule_misses_the_goal() {
     let memory_computes: fn(&mut Sample) = |sample| {

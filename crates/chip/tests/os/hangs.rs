@@ -36,7 +36,7 @@ fn never(chip: &Chip, wait: Wait, threads: u32) -> Result<(), Stuck> {
 }
 
 /// Settings of timers: the policy's own alone, which run where threads share a CPU; ticks at a
-/// price; ticks.
+/// price; ticks without a price.
 const TIMERS: [&[&str]; 3] = [
     &["os.time_slice=100000"],
     &["os.tick=100000", "os.tick_cost=500", "os.time_slice=100000"],

@@ -28,8 +28,8 @@ fn timed(act: impl FnOnce()) -> u64 {
 fn transactions_take_what_the_chip_file_says() {
     let chip = eight();
     let cache = &chip.cache;
-    // The rows below: what core 0 does first, the other core, what this core does then, and the
-    // price of that.
+    // The rows below: what core 0 does first, the core of the other thread, what the other thread
+    // does then, and the price of that.
     type Act = fn(&common::Cell<u32>);
     let nothing: Act = |_| {};
     let load: Act = |cell| _ = cell.load(Relaxed);

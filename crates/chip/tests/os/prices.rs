@@ -241,8 +241,8 @@ fn woken_on(core: u32, settings: &[&str]) -> (u64, u32) {
     (woken - call, home)
 }
 
-/// What a control packet takes between two nodes of the 4x4 mesh: into the network, two cycles a router, one a link, out of
-/// it; within a node one cycle.
+/// What a control packet takes between two nodes of the 4x4 mesh: two cycles into the network, two
+/// a router, one a link, and two out of the network; within a node one cycle.
 fn way(from: u32, to: u32) -> u64 {
     let routers = u64::from(1 + (from % 4).abs_diff(to % 4) + (from / 4).abs_diff(to / 4));
     if from == to { 1 } else { 1 + 1 + 2 * routers + (routers - 1) + 1 + 1 }

@@ -190,7 +190,7 @@ fn a_change_of_clock_leaves_a_handler_as_it_began() {
     // The clock halves 1,000 before the tick: the thread computes 500 cycles fewer until then, and
     // the handler takes twice as long.
     assert_eq!(ends(9_000), 10_000 + 2_000 + 5_000);
-    // Behind it.
+    // The clock halves 600 cycles after the handler's end.
     assert_eq!(ends(11_600), 10_000 + 1_000 + 600 + 2 * 1_400);
 }
 

@@ -101,7 +101,8 @@ fn a_call_that_wakes_an_idle_cpu_runs_its_handler_first() {
     assert_eq!(later - woken, 2 * hit + transfer);
 }
 
-/// A chip of small caches, in which the lines of `loops` just fit.
+/// A chip of four cores with a tick every 20,000 cycles. The lines of `loops` just fit into a
+/// core's first level.
 fn small(settings: &[&str]) -> Chip {
     let fixed = [
         "core.count=4",

@@ -65,7 +65,8 @@ fn models_pass_all_items_on() {
     }
 }
 
-/// A section that costs nothing is no slower than a real exchange, and what no thread shares is faster than what all share.
+/// The ring whose critical section costs nothing (`FreeRing`) is faster than the real ring, and
+/// lanes, a queue for each pair of threads, are more than three times as fast as `FreeRing`.
 #[test]
 fn models_are_what_they_stand_for() {
     for bulk in [1, 8] {

@@ -1,5 +1,6 @@
-//! Every key of a chip file at the ends of its documented range: the greatest value of each can be
-//! run, on some chip; a value that cannot be run is refused with a sentence. Nothing panics.
+//! Every key of a chip file whose values are numbers, at the ends of its documented range: the
+//! greatest value of each can be run, on some chip; a value that cannot be run is refused with a
+//! sentence. Nothing panics.
 
 use baton_chip::config::keys::{KEYS, Key, ValueKind, find};
 use baton_chip::config::limits::MOST_CYCLES;

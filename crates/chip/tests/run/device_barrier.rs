@@ -1,5 +1,6 @@
-//! Barriers in the queue device: no thread leaves before all have arrived, whether request buffers
-//! are shared or each context's own, and whatever the device drops.
+//! Barriers in the queue device: no thread leaves before all have arrived, whatever the device
+//! drops. Where contexts share request buffers, the waiters at `qmd-tokens` bar the thread that
+//! takes arrivals, and the run hangs.
 
 use crate::common;
 use baton_chip::{Chip, Options, Simulated, Simulation, Spawn};

@@ -1,6 +1,6 @@
 //! The two-level barrier on a chip of eight NUMA nodes. With all participants at one node, it takes
-//! the same time as the central barrier, to the cycle, under any wait policy (claim A12 of paper
-//! 2). Over several nodes it counts arrivals by node, and takes less time.
+//! the same time as the central barrier, to the cycle, under each of four wait policies (claim A12
+//! of paper 2). Over several nodes it counts arrivals by node, and takes less time.
 
 use crate::common;
 use baton_chip::{Chip, Options, Simulated, Simulation, Spawn};

@@ -1,5 +1,6 @@
 //! What a waiting thread costs itself, the thread that wakes it, and the network, and in energy:
-//! one wait of a millisecond by every policy. `docs/results/waiting.md` must have this table.
+//! one wait of a millisecond by each of six policies. `docs/results/waiting.md` must have this
+//! table.
 
 use crate::common::{cell, simulation};
 use baton_chip::energy::{Account, Component};

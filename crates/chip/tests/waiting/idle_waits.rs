@@ -223,7 +223,9 @@ fn every_tick_ends_an_idle_wait() {
     }
 }
 
-/// The sibling of the waiter can evict the line from the caches that both share.
+/// An idle wait ends when the waiter's sibling evicts the line from the caches that both share, and
+/// when a directory of one pointer takes the line for another reader. With `wait.evicted=stays`
+/// only a store ends it.
 #[test]
 fn losing_the_line_to_others_ends_an_idle_wait() {
     let contexts = ["core.contexts=2", "core.result_latency=3", "core.atomics=near"];

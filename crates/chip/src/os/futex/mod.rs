@@ -1,8 +1,9 @@
 //! Futexes: which threads sleep on which cell.
 //!
-//! In two forms, by `os.futex_home`. Without it a call costs its price and the queues are the simulator's own ([`fixed`]).
-//! With it the kernel's hash buckets, their locks and the queues lie in guest memory ([`layout`]), and the protocol
-//! ([`protocol`]) reaches them by accesses of the calling thread (`machine::futex_kernel`), on top of the code's price.
+//! Futexes have two forms, chosen by `os.futex_home`. Without this key a call costs its price and
+//! the queues are the simulator's own ([`fixed`]). With the key the kernel's hash buckets, their
+//! locks and the queues lie in guest memory ([`layout`]), and the protocol ([`protocol`]) reaches
+//! them by accesses of the calling thread (`machine::futex_kernel`), on top of the code's price.
 //!
 //! | file | holds |
 //! | --- | --- |

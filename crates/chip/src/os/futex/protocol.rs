@@ -105,7 +105,8 @@ pub enum Slept {
     Changed,
     /// A waker took the thread out of the queue.
     Woken,
-    /// The deadline came before a waker.
+    /// The thread gave up before a waker came: at its deadline, or because [`Kernel::block`] said
+    /// so for another reason (a signal).
     Expired,
 }
 
@@ -141,8 +142,8 @@ pub trait Kernel {
     /// Makes the calling thread non-preemptible (`true`) or preemptible again (`false`).
     fn hold(&self, held: bool);
     /// Sleeps until this thread is roused or the deadline comes. Returns at once if the node's
-    /// state is no longer [`QUEUED`], and may return spuriously. The result is whether the deadline
-    /// has come.
+    /// state is no longer [`QUEUED`], and may return spuriously. The result is whether the thread
+    /// must give up: the deadline has come, or a signal has.
     fn block(&self, key: u64, state: &<Self::M as Machine>::Atomic<u32>, deadline: Option<Deadline>) -> bool;
     /// Rouses the thread with this node, which was taken out of this bucket, if the thread sleeps.
     fn unblock(&self, number: u32, bucket: u32);
@@ -280,8 +281,8 @@ fn sleep<K: Kernel>(kernel: &K, key: u64, me: u32, deadline: Option<Deadline>) -
     }
 }
 
-/// The deadline has come. The thread removes itself, unless a waker was faster. The node may have
-/// been moved to another bucket in the meantime.
+/// The thread gives up its sleep: it removes itself from its bucket, unless a waker was faster. The
+/// node may have been moved to another bucket in the meantime.
 fn give_up<K: Kernel>(kernel: &K, me: u32) -> Slept {
     let node = kernel.node(me);
     loop {
@@ -302,7 +303,7 @@ fn give_up<K: Kernel>(kernel: &K, me: u32) -> Slept {
     }
 }
 
-/// Wakes up to `n` sleepers of a cell, the earliest first. Returns how many there were. The caller
+/// Wakes up to `n` sleepers of a cell, the earliest first. Returns how many it woke. The caller
 /// must have changed the cell.
 pub fn wake<K: Kernel, T: Word>(kernel: &K, cell: *const <K::M as Machine>::Atomic<T>, n: u32) -> u32 {
     let key = kernel.key(cell);
