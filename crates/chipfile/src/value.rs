@@ -31,7 +31,7 @@ pub enum ValueKind {
 /// A key's value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// A value of [`ValueKind::Text`].
+    /// A value of a kind that is a text in quotes ([`ValueKind::is_text`]).
     Text(String),
     /// A value of [`ValueKind::Count`], [`ValueKind::Power`] or [`ValueKind::Cycles`].
     Whole(u64),

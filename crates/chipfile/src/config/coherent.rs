@@ -62,7 +62,7 @@ impl Level {
 pub struct Shared {
     /// One home's bank.
     pub bank: Level,
-    /// Whether it has a copy of every line that cores hold.
+    /// Whether the shared level has a copy of every line that cores hold.
     pub inclusion: Inclusion,
 }
 

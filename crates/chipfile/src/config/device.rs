@@ -198,7 +198,7 @@ impl Default for Devices {
     }
 }
 
-/// Descriptions of the texts that name the nodes of devices on a grid or ring.
+/// A description of the texts that name the nodes of devices on a grid or ring.
 pub const PLACEMENT: &str = "\"all\" or the nodes as in \"2 3 4 5\"";
 
 /// Reads [`PLACEMENT`].

@@ -26,7 +26,7 @@ pub enum Price {
     Read,
     /// The price of writing a line to memory.
     Write,
-    /// A row opened.
+    /// The price of opening a row.
     Activate,
     /// The constant power of a memory controller with its memory, in watts.
     Controller,

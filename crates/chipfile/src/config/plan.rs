@@ -19,7 +19,7 @@ pub const CLASSES: u32 = 3;
 pub struct Plan {
     /// The configuration of the network, in cycles of the network's clock.
     pub network: Config,
-    /// Nodes in it.
+    /// Number of nodes in the network.
     pub nodes: u32,
     /// The node of each core, by core number.
     pub cores: Vec<u32>,

@@ -1,6 +1,7 @@
 //! The prices of single accesses on an idle chip of any memory model, for code that must price an
 //! access without simulating it. For a coherent chip these are the formulas of
-//! `docs/reference/chip.md`, which `tests/latency.rs` compares with the simulation.
+//! `docs/reference/chip.md`, which `crates/chip/tests/memory/latency.rs` compares with the
+//! simulation.
 
 use super::cache::{ByDistance, Distance};
 use super::chip::Chip;

@@ -328,7 +328,7 @@ fn found_value(takes: ValueKind, value: &DeValue<'_>) -> Option<Value> {
         _ => None,
     };
     match (takes, read) {
-        // A share of 0 or 1 may be written as a whole number.
+        // A number that may have a fraction may also be written as a whole number.
         (ValueKind::Share(..), Some(Value::Whole(n))) => Some(Value::Share(n as f64)),
         (_, read) => read,
     }

@@ -1,5 +1,5 @@
 //! Kinds of devices: the requests, answers, keys and behaviour of each. The way in which packets
-//! reach a device is in `device`.
+//! reach a device is in `device` of `baton-chip`.
 //!
 //! | file | holds |
 //! | --- | --- |

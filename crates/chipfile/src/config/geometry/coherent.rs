@@ -48,7 +48,7 @@ fn sets(size: &'static str, ways: &'static str, level: &Level, line_bytes: u32) 
     Ok(())
 }
 
-/// Topology and flits.
+/// Checks the topology, and the lengths of messages in flits.
 pub(super) fn network(coherent: &Coherent, chip: &Chip) -> Fits {
     let network = &coherent.network;
     let count = chip.core.count;

@@ -88,7 +88,7 @@ fn phases(coherent: &Coherent, chip: &Chip) -> Fits {
     ensure(enabled.is_empty(), marked, true, format!("false {with}: no packets travel"))
 }
 
-/// The mechanisms' keys.
+/// Checks the keys of mechanisms: the values of each fit together, and at most one mechanism is on.
 fn mechanisms(all: &Mechanisms) -> Fits {
     if let Some((key, value, expected)) = all.misfit() {
         ensure(false, key, value, expected)?;

@@ -13,8 +13,8 @@ use baton_noc::arbiter::{self, ArbiterKind};
 use baton_noc::routing::{ROUTINGS, RoutingKind};
 use baton_units::{Cycles, Hertz};
 
-/// Largest number of routers in a row: a path holds 1,024 entries, the last of which is the end of
-/// the way.
+/// Largest number of routers in a row: the network takes grids whose width and height sum to at
+/// most 1,024.
 const MOST_ROUTERS: u64 = 1023;
 
 /// Returns the coherent part of a chip, which the setters write into. A file of another model is

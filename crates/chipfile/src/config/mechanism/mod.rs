@@ -42,11 +42,11 @@ impl LockRequest {
 pub struct Inheritance {
     /// Whether requests themselves are marked. If not, nothing is.
     pub requests: bool,
-    /// Forwards and invalidations.
+    /// Whether forwards and invalidations inherit the mark.
     pub forwards: bool,
-    /// Responses.
+    /// Whether responses inherit the mark.
     pub responses: bool,
-    /// A mark for all messages.
+    /// A mark that messages of every class inherit, whatever the other fields say.
     pub always: Option<Header>,
 }
 

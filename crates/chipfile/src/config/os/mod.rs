@@ -97,7 +97,7 @@ pub struct Scheduling {
     /// The advance in run time that a thread which slept has over threads that did not sleep.
     pub sleeper_credit: Cycles,
     /// The share of threads that move to the waker's CPU, among threads that another CPU wakes
-    /// while their own CPU is idle.
+    /// while their own CPU is idle but has been busier.
     pub wake_pull: f64,
     /// The parameters of policies for chips with fast and slow cores.
     pub amp: Amp,

@@ -23,8 +23,8 @@ macro_rules! key {
             |o| Value::Text(o.$field.name().into()),
             |o, value| o.$field = $type::named(&text(value)).unwrap_or_default())
     };
-    // A key beyond the paper: written only where it differs from the paper's placement, or has an
-    // effect.
+    // A key beyond the paper: written only if `ocor.where` is not `network`, or if its value is not
+    // the default.
     (beside $path:literal, $($field:ident).+, $kind:expr, $what:literal, |$o:ident| $get:expr, |$value:ident| $set:expr) => {
         Key {
             path: $path, kind: $kind, fixed: Need::No, coherent: Need::May, what: $what,

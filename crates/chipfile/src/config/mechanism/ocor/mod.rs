@@ -105,7 +105,8 @@ pub struct Ocor {
     pub marked_first: bool,
     /// The rule that breaks ties among marked packets.
     pub ties: Ties,
-    /// Whether a marked speculative bid wins against an unmarked non-speculative one.
+    /// Whether a marked speculative bid wins against a non-speculative one that is unmarked or has
+    /// a later rank. Without effect unless marked packets go before unmarked ones.
     pub outranks_speculation: bool,
     /// Whether the release of the lock word is marked, at the highest level.
     pub mark_release: bool,

@@ -106,7 +106,8 @@ impl Annotator for Ocor {
     }
 }
 
-/// The oracle's rank: releases, then tries by the number left, then wake-ups if they are marked.
+/// The oracle's rank: first releases, then tries and marked registrations by the number of tries
+/// left, then marked wake-ups.
 fn exact(request: LockRequest, ocor: &Ocor) -> Rank {
     const WAKE_UP: Rank = Rank::new(Rank::LAST);
     let left = |hint: LockHint| hint.retries_left.clamp(1, Rank::LAST - 1);
