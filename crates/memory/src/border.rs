@@ -35,7 +35,8 @@ pub enum Access {
 }
 
 impl Access {
-    /// The context of the core whose link the access concerns.
+    /// The context of the core whose link the access concerns; 0 for an access that concerns no
+    /// link.
     pub fn context(self) -> usize {
         match self {
             Access::LoadLinked(context) | Access::StoreConditional(context) => usize::from(context),

@@ -200,7 +200,8 @@ impl Memory for FixedMemory {
     fn request(&mut self, request: Request, now: Cycles) -> Answer {
         let access = match request.access {
             Access::LoadLinked(_) => Access::Load,
-            // The link cannot break: time stands still between the two.
+            // The link cannot break: no time passes between the load-linked and its
+            // store-conditional.
             Access::StoreConditional(_) => Access::Store,
             Access::Prefetch | Access::PrefetchExclusive | Access::Push { .. } => {
                 let at = now + self.own[request.core.0 as usize].hit;

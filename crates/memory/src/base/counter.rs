@@ -62,7 +62,8 @@ impl Unit {
 /// The declaration of a counter: its name in results, its unit and its meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counter {
-    /// The counter's name in results. Names of counters of cycles end in `_cycles`.
+    /// The counter's name in results. The names of a group's counters of cycles end in `_cycles`;
+    /// those of activities (`times!`) do not.
     pub name: &'static str,
     /// What it counts.
     pub unit: Unit,

@@ -23,7 +23,7 @@ pub enum Asked {
 
 /// Bits of a thread's number.
 const THREAD: u32 = 22;
-/// Largest number of loads under way at once: the bits of a token that are left for their numbers.
+/// Largest number of loads under way at once: nine bits of a token are left for their numbers.
 pub const LOADS: u32 = 512;
 
 impl Token {

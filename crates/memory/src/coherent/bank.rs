@@ -56,7 +56,7 @@ impl<S: CoreSet> Homes<S> {
         }
     }
 
-    /// Drops a line from the bank.
+    /// Drops a line from the bank; dirty data is written to memory.
     pub(super) fn bank_drop(&mut self, spec: &Spec, exchange: &mut Exchange, line: u32, visit: Visit) {
         let key = spec.map.number_at_home(line);
         let Some(bank) = &mut self.bank else { return };

@@ -70,7 +70,7 @@ impl<S: CoreSet> Caches<S> {
         Found { state: State::I, way: None, slot: None }
     }
 
-    /// Whether the first level of two has the line.
+    /// Whether the line is in the first of two private levels; always true on a chip with only one.
     #[inline]
     pub(super) fn is_near(&self, core: u32, line: u32) -> bool {
         self.l1.as_ref().is_none_or(|l1| l1.find(core, line, line).is_some())

@@ -365,7 +365,7 @@ impl<S: CoreSet> Caches<S> {
         self.retry(spec, exchange, core, now);
     }
 
-    /// Presents accesses again that were blocked for want of an MSHR or a way.
+    /// Presents blocked accesses again, in their order, until one stays blocked.
     fn retry(&mut self, spec: &Spec, exchange: &mut Exchange, core: u32, now: u64) {
         while let Some(front) = self.cores[core as usize].blocked.pop_front() {
             let waiter = self.waiters.take(front);

@@ -31,7 +31,7 @@ pub(super) struct Entry<S> {
     /// Messages that wait for the line's data from memory. If there are any, the line is being
     /// read.
     pub(super) wanting: List,
-    /// Whether the first request that waited is about to have another turn.
+    /// Whether a request that waited is about to have another turn.
     pub(super) again: bool,
     /// Whether the shared level is giving the line up.
     pub(super) leaving: bool,

@@ -110,7 +110,7 @@ impl<S: CoreSet> Coherent<S> {
         })
     }
 
-    /// Devices that have no place left, while requests travel to them.
+    /// Returns a text for each device to which requests travel that need a place at its endpoint.
     fn refused_by_devices(&self) -> impl Iterator<Item = String> + '_ {
         (0..self.spec.packets.devices.len() as u32).filter_map(|device| {
             let n = self.travelling_to_devices().filter(|&to| to == device).count();
@@ -118,7 +118,7 @@ impl<S: CoreSet> Coherent<S> {
         })
     }
 
-    /// Homes that have no place left, while requests travel to them.
+    /// Returns a text for each request that travels to a home, if homes may refuse requests.
     fn refused(&self) -> Vec<String> {
         if !self.spec.packets.bounded {
             return Vec::new();
