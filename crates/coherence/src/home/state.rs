@@ -6,7 +6,7 @@ use baton_units::CoreId;
 
 named! {
     /// A line's state at its home. In the transient states (all but the first four), requests for
-    /// the line wait.
+    /// the line wait, except that further readers are served in S_U and O_U.
     State {
         /// No core has the line; the home's data is the newest.
         I = "I",

@@ -9,6 +9,7 @@
 //! The data of each copy of a line is one bit: whether it is the newest version. A write makes
 //! every other copy old, in caches, at the home and in messages. So the check covers data values
 //! for any number of writes with a finite number of states.
+//!
 //! | file | holds |
 //! | --- | --- |
 //! | `config.rs` | the size of the world, and what its cores do |
