@@ -19,7 +19,7 @@ pub struct Queue {
     pub initial: Vec<u64>,
 }
 
-/// Whether `text` can be the name of a queue.
+/// Whether `name` can be the name of a queue or a location.
 pub(super) fn is_name(name: &str) -> bool {
     let letters = name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.'));
     !name.is_empty() && letters && !name.starts_with(|c: char| c.is_ascii_digit())
