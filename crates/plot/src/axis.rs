@@ -2,7 +2,8 @@
 
 use crate::short;
 
-/// Maps values to positions. The scale is logarithmic if the values span more than a factor of 30.
+/// Maps values to positions. The scale is logarithmic if all values are positive and span more than
+/// a factor of 30.
 #[derive(Clone, Copy, Debug)]
 pub struct Axis {
     low: f64,
