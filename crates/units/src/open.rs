@@ -2,8 +2,7 @@
 //!
 //! A registry is a list of parts that are built in. A command that extends `baton` adds parts of
 //! its own at the beginning of `main`; a read of the list then returns both. The first read closes
-//! the list, so that all readers see the same parts. A list that nothing was added to costs no
-//! memory.
+//! the list, so that all readers see the same parts.
 
 use std::fmt;
 use std::sync::{Mutex, OnceLock, PoisonError};
