@@ -82,7 +82,7 @@ MUTANTS = [
     board("threshold: one less", "self.kinds.fast_count() + 1", "self.kinds.fast_count()"),
     board("count: marked ones always", "if self.amp.count_marked { app.runnable }", "if self.amp.count_marked || @ { app.runnable }"),
     board("count: marked ones never", "if self.amp.count_marked { app.runnable }", "if self.amp.count_marked && !@ { app.runnable }"),
-    board("mark: of a sleeper stays", "// A sleeper does not spin.\n        self.mark(id, false);", "// A sleeper does not spin.\n        if !@ { self.mark(id, false); }"),
+    board("mark: of a sleeper stays", "// A sleeping thread does not spin.\n        self.mark(id, false);", "// A sleeping thread does not spin.\n        if !@ { self.mark(id, false); }"),
     board("mark: counted twice", "was != marked && runnable", "runnable"),
     board("master: one that has ended", "app.master = app.master.filter(|&master| master != id);", ""),
     board("master: the first stays", "self.app(app).master = Some(*id);", "let app = self.app(app); app.master = app.master.or(Some(*id));"),
