@@ -388,7 +388,11 @@ impl<T: Word> Waiting<'_, T> {
             with(|engine| {
                 let id = engine.running;
                 engine.os.futexes.queue(offset, id);
+                let now = engine.now;
                 let thread = &mut engine.threads[id as usize];
+                // A wake-up has cleared the cell that the wait began with. Whoever moves the sleeper
+                // to another cell, from here on, must find a cell to replace.
+                thread.wait.waits_on.get_or_insert((Waited::Cell(offset), now));
                 (thread.os.woken_early, thread.os.futex_sleep) = (false, thread.os.futex_sleep + 1);
             });
             leave_queue();

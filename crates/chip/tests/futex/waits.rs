@@ -116,8 +116,45 @@ fn moved_sleepers_wait_behind_the_others_and_deadlines_hold() {
     }
 }
 
+<<<<<<< HEAD
 /// On an idle chip, the call that wakes a sleeper, and the time until the sleeper runs, take longer
 /// with futexes in memory than at fixed prices by exactly the accesses of the protocol.
+=======
+/// A thread waits on `a` until its deadline. It is woken once while `a` is unchanged, so it goes to
+/// sleep again, and around that moment it is moved to `b`. When its deadline has passed, `b` has no
+/// trace of the thread: the next wake-up there reaches the thread that sleeps on `b`.
+#[test]
+fn a_sleeper_that_was_moved_on_its_way_back_to_sleep_leaves_its_new_queue() {
+    for (chip, moment) in
+        chips().iter().flat_map(|chip| (24_000..32_000).step_by(250).map(move |moment| (chip, moment)))
+    {
+        let mut simulation = simulation(chip);
+        let (a, b) = (cell(&mut simulation, 0u32), cell(&mut simulation, 0u32));
+        let at = chip.core.clock.nanos(Cycles(1_000_000));
+        let (hasty, patient) = (a.clone(), b.clone());
+        let hasty = move || {
+            let deadline = Deadline { at, clock: Default::default() };
+            assert_eq!(Simulated::wait_while(&hasty.0, 0, Wait::Futex, Some(deadline)), WaitResult::Expired);
+        };
+        simulation.spawn(on(1, 0), hasty).unwrap();
+        simulation.spawn(on(2, 1_200_000), move || wait(&patient)).unwrap();
+        let woken = a.clone();
+        simulation.spawn(on(3, 200_000), move || Simulated::wake::<u32>(&woken.0, 1, Wait::Futex)).unwrap();
+        let mover = move || {
+            act::delay(Cycles(moment));
+            act::requeue(&a.0, 0, &b.0, 0, 9);
+            act::delay(Cycles(1_500_000 - act::time().0));
+            b.0.store(1, Release);
+            assert_eq!(act::wake_moved(&b.0, 1), 1);
+        };
+        simulation.spawn(on(0, 200_000), mover).unwrap();
+        simulation.run().unwrap_or_else(|stuck| panic!("{}, {moment}: {stuck}", chip.name));
+    }
+}
+
+/// On an idle chip, a wait and a wake-up with futexes in memory take longer than at fixed prices by
+/// exactly the accesses of the protocol.
+>>>>>>> 5da71d2f (chip: a moved sleeper that slept anew leaves the queue it was moved to)
 #[test]
 fn a_wait_and_a_wake_up_cost_their_accesses() {
     let settings = ["os.wake_idle=9000", "os.idle_poll=0"];
