@@ -390,8 +390,8 @@ impl<T: Word> Waiting<'_, T> {
                 engine.os.futexes.queue(offset, id);
                 let now = engine.now;
                 let thread = &mut engine.threads[id as usize];
-                // A wake-up has cleared the cell that the wait began with. Whoever moves the sleeper
-                // to another cell, from here on, must find a cell to replace.
+                // A wake-up of this wait has cleared the cell that the thread waits on. From here on
+                // another thread may move this sleeper, and replaces the cell that stands here.
                 thread.wait.waits_on.get_or_insert((Waited::Cell(offset), now));
                 (thread.os.woken_early, thread.os.futex_sleep) = (false, thread.os.futex_sleep + 1);
             });
