@@ -46,7 +46,7 @@ pub struct Options {
     /// The number of CPUs in use, from CPU 0 on ([`Chip::core_of`] says on which cores they are);
     /// `None` for all of the chip's.
     pub cpus: Option<u32>,
-    /// The time at which the run is cut off; `None` to run until every thread has ended.
+    /// The time at which the run is cut off; `None` for no time limit.
     pub limit: Option<Cycles>,
     /// Cuts the run off at the first timer, alarm of the policy or decision of the governor after
     /// this number of events; `None` for no bound. Without it, a program in which nothing else

@@ -9,7 +9,8 @@
 //! | phase | ends |
 //! | --- | --- |
 //! | entering | after the entry's price, whatever happens meanwhile |
-//! | still | with the line, at a deadline or time limit, with an interrupt, or for no reason (`wait.spurious`) |
+//! | still | when the line is lost or written, at a deadline or time limit, with an interrupt, or
+//! for no reason (`wait.spurious`) |
 //! | leaving | after the exit's price; the guest then looks at the cell again |
 //!
 //! A halted CPU is the same without a line: an interrupt ends it.
@@ -42,7 +43,7 @@ pub(crate) struct IdleWait {
     pub(crate) exit: u64,
     /// Whether something has ended the wait while the CPU was still entering it.
     pub(crate) woken: bool,
-    /// The part of the exit's time that the core needed to change its mode.
+    /// The time that the core takes to change its mode, before the exit.
     pub(crate) mode: u64,
 }
 

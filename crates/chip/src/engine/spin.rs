@@ -34,14 +34,14 @@ pub(crate) struct Spin {
     /// the wait.
     pub(crate) most: u64,
     pub(crate) deadline: u64,
-    /// The number of tries done before the core's clock changed last.
+    /// The number of tries done before the core's clock changed last, or before the line was lost.
     pub(crate) before: u64,
     /// The end of the try that was under way when the clock changed last; 0 if there was none.
     pub(crate) busy: u64,
     /// The number of tries that will be done when the thread's coroutine continues.
     pub(crate) done: u64,
-    /// Whether the last of these tries is a hit whose value the coroutine must then read. Otherwise
-    /// the coroutine issues the next try.
+    /// Whether the last of the `done` tries is a hit whose value the coroutine must read when it
+    /// continues. Otherwise the coroutine issues the next try.
     pub(crate) hits: bool,
 }
 

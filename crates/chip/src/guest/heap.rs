@@ -14,7 +14,8 @@ pub(crate) struct Heap {
     next: usize,
     end: usize,
     free: BTreeMap<(usize, usize), Vec<usize>>,
-    /// The number of blocks that were given out and not given back.
+    /// The number of blocks that were given out and not given back, without those that are kept as
+    /// long as the simulation.
     pub(crate) live: usize,
 }
 

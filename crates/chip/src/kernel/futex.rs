@@ -14,7 +14,8 @@ impl Engine {
     pub(crate) fn move_sleepers(&mut self, from: usize, to: usize, n: u32) -> u32 {
         let moved = self.os.futexes.move_to(from, to, n);
         for &id in &moved {
-            // If the thread records a cell that it waits on, this is now the new one.
+            // If the thread's record names the cell that it waits on, it names the new cell from
+            // now on.
             if let Some((Waited::Cell(cell), _)) = &mut self.threads[id as usize].wait.waits_on {
                 *cell = to;
             }

@@ -32,7 +32,7 @@ impl Engine {
     /// its way to any of them.
     fn all_wait(&self) -> Option<(u64, usize, u64)> {
         if !self.os.arrivals.is_empty() {
-            // A future application may wake them.
+            // An application that is still to begin may wake the threads that wait.
             return None;
         }
         let mut newest = 0;
@@ -51,7 +51,8 @@ impl Engine {
         (devices && self.memory.next() == u64::MAX).then_some((newest, self.os.alive, answers))
     }
 
-    /// Called at a timer. Returns whether no thread will ever leave its wait again.
+    /// Called at a timer, an alarm of the policy or a decision of the governor. Returns whether no
+    /// thread will ever leave its wait again.
     pub(crate) fn hangs(&mut self) -> bool {
         let Some(waits) = self.all_wait() else {
             self.os.quiet = None;

@@ -40,8 +40,8 @@ impl Engine {
                 self.threads[id as usize].pipeline.stall = None;
                 self.goes_on(id);
             }
-            // First the thread ends an operation, comes onto a CPU, or completes a sleep that
-            // nothing interrupts.
+            // Before it dies, the thread ends its operation, comes onto a CPU, or completes a sleep
+            // that no signal interrupts.
             State::Running | State::Starting | State::Interrupted | State::Cancelling => {}
             State::Ready | State::Asleep | State::Done => {}
         }
@@ -142,7 +142,8 @@ impl Engine {
         result
     }
 
-    /// Like [`Engine::attend`], but before the shield.
+    /// Like [`Engine::attend`], for a thread that has just been shielded: the shield is taken off
+    /// meanwhile.
     #[cold]
     fn attend_before_shield() {
         let shield = |by: i32| {

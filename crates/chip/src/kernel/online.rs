@@ -68,8 +68,8 @@ impl Engine {
         Ok(affinity)
     }
 
-    /// Checks that one of the CPUs is online, not counting those in `but`, which are to be switched
-    /// off.
+    /// Checks that one of the affinity's CPUs is online, not counting those in `but`, which are to
+    /// be switched off.
     fn some_on(&self, thread: &str, affinity: &Affinity, but: &[CpuId]) -> Result<(), Refused> {
         let all = (0..self.os.cpus.len() as u32).map(CpuId);
         if all.clone().any(|cpu| self.os.cpus[cpu.0 as usize].online && affinity.has(cpu) && !but.contains(&cpu)) {

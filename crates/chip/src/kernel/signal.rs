@@ -81,8 +81,9 @@ impl Engine {
         }
     }
 
-    /// A thread notices that it has a signal: its sleep or wait ends, and its computation is cut
-    /// short. It handles its signals before its next operation.
+    /// A thread notices that it has a signal: its sleep or idle wait ends and, outside of kernel
+    /// work, its computation, spinning wait or stall is cut short. It handles its signals before
+    /// its next operation outside of kernel work.
     fn notices_signal(&mut self, id: ThreadId) {
         let task = &mut self.threads[id as usize].os;
         if !task.signalled {

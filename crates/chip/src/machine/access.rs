@@ -87,7 +87,7 @@ pub(super) fn conditional(address: usize) -> bool {
 }
 
 /// One access to each line of a range whose data is read or written directly. Loads overlap as far
-/// as the core's window allows; stores go through the store buffer.
+/// as the core's window allows; stores go through the store buffer, if the chip has store buffers.
 pub(super) fn access_range(start: usize, bytes: usize, kind: Access) {
     if running() != OUTSIDE && bytes != 0 {
         access_lines(lines(start, bytes), u64::from(A_LINE) * UNIT, kind);

@@ -80,9 +80,9 @@ pub fn kill(guest: Guest) {
     system_call_to(|engine| engine.kill(guest.0));
 }
 
-/// Runs kernel code on behalf of the guest that ignores signals, like an uninterruptible sleep of
-/// Linux. If the thread is [killed](kill) or receives a [signal] in the meantime, it ends or
-/// handles the signal afterwards.
+/// Runs kernel code that no signal interrupts on behalf of the calling thread, like an
+/// uninterruptible sleep of Linux. If the thread is [killed](kill) or receives a [signal] in the
+/// meantime, it ends or handles the signal afterwards.
 ///
 /// # Panics
 /// Outside of guest code.

@@ -47,7 +47,7 @@ pub(crate) fn enter_queue(woken: ThreadId) {
     touch_queue(with(|engine| engine.os.policy.scheduler.place(baton_sched::ThreadId(woken)).0));
 }
 
-/// A system call that has no price of its own.
+/// A system call that has no price of its own, and so costs `os.syscall`.
 pub(crate) fn system_call() {
     Engine::shielded(|| {
         enter_kernel();
@@ -55,7 +55,8 @@ pub(crate) fn system_call() {
     });
 }
 
-/// A system call that has no price of its own, in which the kernel does `work`.
+/// A system call at the price of `os.syscall`, at whose end the kernel does `work`, which takes no
+/// time.
 pub(super) fn system_call_to<R>(work: impl FnOnce(&mut Engine) -> R) -> R {
     system_call();
     with(work)

@@ -36,7 +36,8 @@ pub(super) fn subject() -> Subject {
     cpu.and_then(|cpu| devices(|devices| devices.subjects.of(cpu))).unwrap_or(NO_GUEST)
 }
 
-/// A request for a queue in its device's words.
+/// Where a request for a queue goes: the process, its id of the queue, and the queue's place and
+/// domain at a device.
 pub(super) struct Aimed {
     pub(super) process: u32,
     pub(super) id: QueueId,

@@ -176,8 +176,9 @@ pub(super) fn wait_while<T: Word>(
 }
 
 impl<T: Word> Waiting<'_, T> {
-    /// Carries out the steps for as long as the policy permits before the thread sleeps. (A rest in
-    /// MWAIT is ended by a timer interrupt.)
+    /// Carries out the steps, for at most the time that the policy gives them, if it gives one. If
+    /// the wait has not ended when this time is over, the thread sleeps. (A rest in MWAIT is ended
+    /// by a timer interrupt.)
     fn rest_then_sleep(&mut self, priced: &Priced) -> WaitResult<T> {
         let deadline = self.deadline;
         if priced.sleep_after != u64::MAX {

@@ -7,7 +7,8 @@ use baton_memory::counters;
 use baton_noc::Header;
 use baton_units::{CoreId, CpuId, Cycles};
 
-/// Which idle CPU a wake-up roused, by what that costs the waker.
+/// The kind of idle CPU that a wake-up roused. The kinds differ in what the waker pays, and stand
+/// in that order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Roused {
     /// No CPU: the woken thread waits in a queue, or its CPU runs another thread.

@@ -38,7 +38,8 @@ pub struct ClockFigures {
     pub periods: u64,
     /// The number of changes of a core's clock that the governor requested.
     pub changes: u64,
-    /// How long the cores in use, added up, had each clock. The sum is the run for each core.
+    /// How long the cores in use, added up, had each clock. The sum is the run's length times the
+    /// number of these cores.
     pub at: Vec<(Hertz, Cycles)>,
 }
 

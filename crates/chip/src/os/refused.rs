@@ -20,7 +20,7 @@ pub enum Refused {
         /// The number of CPUs that there are.
         has: u32,
     },
-    /// A thread may run on no CPU that is in use.
+    /// No CPU on which the thread may run is in use.
     #[error("thread `{thread}` may run only on cores {cores:?} and CPUs {cpus:?}; {has} CPUs are in use")]
     Affinity {
         /// The thread.
@@ -49,7 +49,7 @@ pub enum Refused {
     /// The chip does not let threads change clocks.
     #[error("chip `{0}` has no core.clock_change: no thread can change a core's clock")]
     ClockIsFixed(String),
-    /// A thread may run only where cores are switched off.
+    /// All CPUs on which the thread may run are switched off.
     #[error("thread `{thread}` may run only on cores {cores:?}, which are off: {place}")]
     Off {
         /// The thread.

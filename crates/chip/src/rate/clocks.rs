@@ -95,7 +95,8 @@ impl Engine {
         let thread = &mut self.threads[id as usize];
         let spin = &mut thread.wait.spin;
         if !thread.wait.watches {
-            // The thread's last try is under way (`hits`), or its next try is known to miss.
+            // The thread's last try is under way (`hits`), or the thread pauses before its next
+            // try.
             if spin.hits {
                 return;
             }

@@ -24,7 +24,7 @@ pub(crate) struct Layout {
     nodes_at: usize,
     node_bytes: usize,
     cpus_at: usize,
-    /// The lines of a CPU: its kernel data, then its run queue.
+    /// The number of lines of a CPU: its kernel data, then its run queue.
     cpu_lines: usize,
     data_lines: usize,
     /// The offset at which the heap can begin.

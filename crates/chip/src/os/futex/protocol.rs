@@ -7,10 +7,12 @@
 //! stand, gives the lock back, and then rouses them. So does Linux (`kernel/futex`): nodes are marked under the lock and
 //! roused after it.
 //!
-//! **No wake-up is lost.** A waiter that has read the old value under the bucket's lock stands in the queue before the lock
-//! is free; a waker that has changed the cell comes to the lock after that and finds it, or comes before and the waiter reads the
-//! new value. A waker that does not come to the lock has read a counter of zero after its fence, so the waiter's announcement, an
-//! atomic too, comes later, and with it its look at the cell. The test `crates/chip/tests/futex/waits.rs` explores schedules of it.
+//! **No wake-up is lost.** A waiter that has read the old value under the bucket's lock stands in
+//! the queue before the lock is free; a waker that has changed the cell comes to the lock after
+//! that and finds it, or comes before and the waiter reads the new value. A waker that does not
+//! come to the lock has read a counter of zero after its fence, so the waiter's announcement, an
+//! atomic too, comes later, and with it its look at the cell. The test
+//! `crates/chip/tests/futex/schedules.rs` explores schedules of it.
 //!
 //! A late rousing may reach a sleeper that has gone on and sleeps anew. The sleeper's node then
 //! says that it is still queued, so it sleeps on.
