@@ -1,6 +1,6 @@
 //! The findings of a study: the object that `--json` prints.
 
-use crate::{Extent, Interval, Rule};
+use crate::{Extent, Interval, Rule, Verdict};
 use serde::Serialize;
 
 /// What our figure rests on.
@@ -35,8 +35,9 @@ pub struct Claim {
     /// The ends of the 95% interval of our figure.
     pub interval: Option<[f64; 2]>,
     pub basis: Basis,
-    /// Whether the claim holds; `None` if it is not judged. Only a predicted claim is judged.
+    /// Whether the claim holds: [`Verdict::decided`] of `verdict`.
     pub holds: Option<bool>,
+    pub verdict: Verdict,
     /// The rule by which the claim is judged, as text.
     pub rule: String,
     /// The reason why the claim does not hold, or is not judged.
@@ -63,15 +64,33 @@ impl Claim {
         self.ours = Some(ours.mean);
         self.interval = ours.ends();
         self.rule = rule.to_string();
-        self.holds = (self.basis == Basis::Predicted).then(|| rule.holds(paper, ours));
-        self.why = if self.holds == Some(true) { String::new() } else { why.into() };
+        self.decide(rule.judge(paper, ours), why);
         self
+    }
+
+    /// Sets the verdict of a claim that was predicted, and its reason unless the claim holds.
+    pub fn decide(&mut self, verdict: Verdict, why: impl Into<String>) {
+        let why = why.into();
+        (self.verdict, self.why) = match (self.basis, verdict) {
+            (Basis::Predicted, Verdict::Holds) => (verdict, String::new()),
+            (Basis::Predicted, Verdict::CannotTell) if self.interval.is_some() => {
+                (verdict, format!("the interval lies on both sides of the rule's border; {why}"))
+            }
+            (Basis::Predicted, _) => (verdict, why),
+            _ => (self.unjudged(), why),
+        };
+        self.holds = self.verdict.decided();
+    }
+
+    fn unjudged(&self) -> Verdict {
+        if self.basis == Basis::NotComparable { Verdict::NotComparable } else { Verdict::NotJudged }
     }
 
     /// A claim that this run does not judge, with the reason.
     #[must_use]
     pub fn open(mut self, paper: Option<f64>, rule: Rule, why: impl Into<String>) -> Claim {
-        (self.paper, self.rule, self.holds, self.why) = (paper, rule.to_string(), None, why.into());
+        (self.paper, self.rule, self.why) = (paper, rule.to_string(), why.into());
+        (self.verdict, self.holds) = (self.unjudged(), None);
         self
     }
 
@@ -98,6 +117,7 @@ impl Claim {
             interval: None,
             basis: Basis::Predicted,
             holds: None,
+            verdict: Verdict::NotJudged,
             rule: String::new(),
             why: String::new(),
         }
@@ -183,8 +203,10 @@ impl Findings {
     /// # Errors
     /// The first violation.
     pub fn check(&self) -> Result<(), String> {
-        for Claim { id, part, basis, holds, rule, why, .. } in &self.claims {
+        for Claim { id, part, basis, holds, verdict, rule, why, .. } in &self.claims {
             let wrong = [
+                (verdict.decided() != *holds, "has a verdict that contradicts `holds`"),
+                (*verdict == Verdict::CannotTell && *basis != Basis::Predicted, "is judged, and was not predicted"),
                 (*holds != Some(true) && why.is_empty(), "has no reason"),
                 (holds.is_some() && *basis != Basis::Predicted, "is judged, and was not predicted"),
                 (rule.is_empty(), "has no rule"),
@@ -233,6 +255,10 @@ mod tests {
         let calibrated =
             Claim::new("O8", "", "share", "%").calibrated(40.0, Some(ours), Rule::Within(0.25), "set by it");
         assert_eq!((calibrated.holds, calibrated.why.as_str()), (None, "set by it"));
+        // The band of 54 begins at 40.5, the interval ends at 41.
+        let open = Claim::new("O3", "", "least", "%").judged(54.0, ours, Rule::Within(0.25), "why");
+        assert_eq!((open.holds, open.verdict), (None, Verdict::CannotTell));
+        assert_eq!(open.why, "the interval lies on both sides of the rule's border; why");
         let missed = Claim::new("O2", "", "greatest", "%").judged(61.8, ours, Rule::Within(0.25), "why");
         assert_eq!((missed.holds, missed.why.as_str()), (Some(false), "why"));
     }

@@ -1,5 +1,6 @@
 //! A mean over independent runs with its 95% interval, by Student's t.
 
+use crate::Verdict;
 use serde::{Deserialize, Serialize};
 
 /// A mean and half the width of its 95% interval; the width of a single value is not known.
@@ -54,6 +55,39 @@ impl Interval {
     /// Whether the interval includes 0; for a single value, whether it is 0.
     pub fn includes_zero(self) -> bool {
         self.mean.abs() <= self.half.unwrap_or(0.0)
+    }
+
+    /// The difference to the mean of other, independent runs; its width is known if both are.
+    #[must_use]
+    pub fn less(self, other: Interval) -> Interval {
+        let half = self.half.zip(other.half).map(|(a, b)| a.hypot(b));
+        Interval { mean: self.mean - other.mean, half }
+    }
+
+    /// Whether all of the interval, or none of it, lies from the first border to the second, both
+    /// included. A mean of unknown width counts as a point.
+    pub fn is_within(self, [least, most]: [f64; 2]) -> Verdict {
+        let [low, high] = self.ends().unwrap_or([self.mean; 2]);
+        match (least <= low && high <= most, high < least || most < low) {
+            (true, _) => Verdict::Holds,
+            (_, true) => Verdict::DoesNotHold,
+            _ => Verdict::CannotTell,
+        }
+    }
+
+    /// Whether all of the interval, or none of it, lies at a border or below.
+    pub fn is_at_most(self, most: f64) -> Verdict {
+        self.is_within([f64::NEG_INFINITY, most])
+    }
+
+    /// Whether all of the interval, or none of it, lies above a border.
+    pub fn is_above(self, border: f64) -> Verdict {
+        self.is_at_most(border).opposite()
+    }
+
+    /// Whether all of the interval, or none of it, lies below a border.
+    pub fn is_below(self, border: f64) -> Verdict {
+        self.is_within([border, f64::INFINITY]).opposite()
     }
 
     /// The ends, if the width is known.

@@ -10,6 +10,7 @@
 //! | [`kit`] | the parts of studies: inputs, experiments, samples, sensitivity, figures |
 //! | [`claim`] | claims, falsifiers, what a paper leaves open: what `--json` prints |
 //! | [`rule`] | when a claim holds: direction, size, tolerance; as data, so that a rule is hashed with the study |
+//! | [`verdict`] | what a claim came out at |
 //! | [`interval`] | means over seeds with their 95% intervals |
 //! | [`cache`] | finished runs, addressed by the content of their inputs and checked when they are
 //! read |
@@ -38,6 +39,7 @@ pub mod pool;
 pub mod registry;
 pub mod rule;
 mod study;
+pub mod verdict;
 
 pub use cache::Cache;
 pub use claim::{Basis, Claim, Falsifier, Findings, Frozen, Unspecified};
@@ -48,6 +50,7 @@ pub use pool::{Progress, Work};
 pub use registry::{Entry, Registry};
 pub use rule::Rule;
 pub use study::{COMMIT, Study, StudyError};
+pub use verdict::Verdict;
 
 /// Makes the registry from one line for each study, which names the study's module.
 macro_rules! studies {

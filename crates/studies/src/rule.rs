@@ -1,7 +1,7 @@
 //! The rule by which a claim holds. A rule is data beside its claim: it is committed before the
 //! first full run, printed with the claim, and part of the hash that freezes the rules.
 
-use crate::Interval;
+use crate::{Interval, Verdict};
 use serde::Serialize;
 use std::fmt;
 
@@ -27,15 +27,16 @@ pub enum Rule {
 }
 
 impl Rule {
-    /// Returns whether `ours` satisfies the rule.
-    pub fn holds(self, paper: f64, ours: Interval) -> bool {
-        let near = |most: f64| (ours.mean - paper).abs() <= most;
+    /// Judges `ours` by the rule: the whole interval must lie inside the rule's band, or the whole
+    /// interval outside of it. A figure of unknown width is judged as a point.
+    pub fn judge(self, paper: f64, ours: Interval) -> Verdict {
+        let near = |most: f64| ours.is_within([paper - most, paper + most]);
         match self {
             Rule::Within(share) => near(share.min(MOST_TOLERANCE) * paper.abs()),
             Rule::Points(points) => near(points),
-            Rule::Positive => ours.mean - ours.half.unwrap_or(0.0) > 0.0,
-            Rule::AtMost(most) => ours.mean.abs() <= most,
-            Rule::Condition(_) => ours.mean == 1.0,
+            Rule::Positive => ours.is_above(0.0),
+            Rule::AtMost(most) => ours.is_within([-most, most]),
+            Rule::Condition(_) => Verdict::of(ours.mean == 1.0),
         }
     }
 }
@@ -62,11 +63,29 @@ mod tests {
 
     #[test]
     fn both_sides_of_each_border() {
-        assert!(Rule::Within(0.25).holds(40.0, exactly(30.0)) && !Rule::Within(0.25).holds(40.0, exactly(29.9)));
-        assert!(!Rule::Within(2.0).holds(40.0, exactly(10.0)), "no rule is more generous than a quarter");
-        assert!(Rule::Points(3.0).holds(5.0, exactly(8.0)) && !Rule::Points(3.0).holds(5.0, exactly(8.1)));
-        let wide = Interval { mean: 1.0, half: Some(1.0) };
-        assert!(Rule::Positive.holds(0.0, exactly(0.1)) && !Rule::Positive.holds(0.0, wide));
-        assert!(Rule::AtMost(0.01).holds(0.0, exactly(-0.01)) && !Rule::AtMost(0.01).holds(0.0, exactly(0.02)));
+        let of = |rule: Rule, paper, ours| rule.judge(paper, exactly(ours)).decided().unwrap();
+        assert!(of(Rule::Within(0.25), 40.0, 30.0) && !of(Rule::Within(0.25), 40.0, 29.9));
+        assert!(!of(Rule::Within(2.0), 40.0, 10.0), "no rule is more generous than a quarter");
+        assert!(of(Rule::Points(3.0), 5.0, 8.0) && !of(Rule::Points(3.0), 5.0, 8.1));
+        assert!(of(Rule::Positive, 0.0, 0.1) && !of(Rule::Positive, 0.0, 0.0));
+        assert!(of(Rule::AtMost(0.01), 0.0, -0.01) && !of(Rule::AtMost(0.01), 0.0, 0.02));
+    }
+
+    #[test]
+    fn an_interval_across_a_border_cannot_tell() {
+        let of = |rule: Rule, paper, mean, half| rule.judge(paper, Interval { mean, half: Some(half) });
+        // The band is 17.25 to 28.75.
+        for (mean, half, verdict) in [
+            (23.0, 5.7, Verdict::Holds),
+            (14.92, 5.83, Verdict::CannotTell),
+            (14.92, 2.0, Verdict::DoesNotHold),
+            (23.0, 9.0, Verdict::CannotTell),
+            (30.0, 1.0, Verdict::DoesNotHold),
+        ] {
+            assert_eq!(of(Rule::Within(0.25), 23.0, mean, half), verdict, "{mean} ± {half}");
+        }
+        assert_eq!(of(Rule::Positive, 0.0, 1.0, 1.0), Verdict::CannotTell);
+        assert_eq!(of(Rule::Positive, 0.0, -2.0, 1.0), Verdict::DoesNotHold);
+        assert_eq!(of(Rule::AtMost(1.0), 0.0, 0.5, 1.0), Verdict::CannotTell);
     }
 }

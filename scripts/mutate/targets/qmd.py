@@ -138,13 +138,8 @@ MUTANTS = [
     move("move: can be killed half way", "Engine::shielded(|| move_to(queue, to))", "move_to(queue, to)"),
     requests("order: a request overtakes one that is sent on", "translated && devices.waits_for(packet, under_way.map(|request| request.packet))",
              "let _ = (translated, under_way); false"),
-<<<<<<< HEAD
     requests("order: what has come back stays for ever", "self.send_requests(id);\n        }\n    }\n\n    /// The thread must leave",
              "if !@ { self.send_requests(id); }\n        }\n    }\n\n    /// The thread must leave"),
-=======
-    requests("order: what has come back stays for ever", "self.send_requests(id);\n        }\n    }\n\n    /// The thread must leave its CPU",
-             "if !@ { self.send_requests(id); }\n        }\n    }\n\n    /// The thread must leave its CPU"),
->>>>>>> 5da71d2f (chip: a moved sleeper that slept anew leaves the queue it was moved to)
     port("order: what is on its way back does not count", "matches!(other.place, PacketAt::Back | PacketAt::Waiting)", "false"),
     port("order: devices alone are compared", "let place = |packet: &Packet| (packet.device, packet.request.words[0] as u32);",
          "let place = |packet: &Packet| (packet.device, if @ { 0 } else { packet.request.words[0] as u32 });",

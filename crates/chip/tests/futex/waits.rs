@@ -116,10 +116,6 @@ fn moved_sleepers_wait_behind_the_others_and_deadlines_hold() {
     }
 }
 
-<<<<<<< HEAD
-/// On an idle chip, the call that wakes a sleeper, and the time until the sleeper runs, take longer
-/// with futexes in memory than at fixed prices by exactly the accesses of the protocol.
-=======
 /// A thread waits on `a` until its deadline. It is woken once while `a` is unchanged, so it goes to
 /// sleep again, and around that moment it is moved to `b`. When its deadline has passed, `b` has no
 /// trace of the thread: the next wake-up there reaches the thread that sleeps on `b`.
@@ -152,9 +148,8 @@ fn a_sleeper_that_was_moved_on_its_way_back_to_sleep_leaves_its_new_queue() {
     }
 }
 
-/// On an idle chip, a wait and a wake-up with futexes in memory take longer than at fixed prices by
-/// exactly the accesses of the protocol.
->>>>>>> 5da71d2f (chip: a moved sleeper that slept anew leaves the queue it was moved to)
+/// On an idle chip, the call that wakes a sleeper, and the time until the sleeper runs, take longer
+/// with futexes in memory than at fixed prices by exactly the accesses of the protocol.
 #[test]
 fn a_wait_and_a_wake_up_cost_their_accesses() {
     let settings = ["os.wake_idle=9000", "os.idle_poll=0"];

@@ -178,7 +178,7 @@ fn print(findings: &Findings) {
     println!("\n{:5} {:>8} {:>8}  {:14} what", "claim", "paper", "ours", "verdict");
     for claim in &findings.claims {
         let part = if claim.part.is_empty() { String::new() } else { format!("{}: ", claim.part) };
-        let (paper, ours, verdict) = (cell(claim.paper), cell(claim.ours), verdict(claim.holds));
+        let (paper, ours, verdict) = (cell(claim.paper), cell(claim.ours), claim.verdict.name());
         println!("{:5} {paper:>8} {ours:>8}  {verdict:14} {part}{}", claim.id, claim.what);
     }
     println!("\n{:14} {:14} what must be seen", "falsifier", "verdict");

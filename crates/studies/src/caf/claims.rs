@@ -39,14 +39,12 @@ impl Judged<'_, '_> {
         self.kindest(paper, kindest);
     }
 
-    /// The claim judged last fails where it does not hold under this window.
+    /// The claim judged last holds only where it holds under this window too.
     fn kindest(&mut self, paper: f64, kindest: Option<(&str, Interval)>) {
         let Some(claim) = self.all.claims.last_mut().filter(|claim| claim.holds == Some(true)) else { return };
         let Some((window, ours)) = kindest else { return };
-        if !QUARTER.holds(paper, ours) {
-            claim.holds = Some(false);
-            claim.why = format!("`window`: under the {window} window, the kindest to the ring, {:.2}", ours.mean);
-        }
+        let why = format!("`window`: under the {window} window, the kindest to the ring, {:.2}", ours.mean);
+        claim.decide(QUARTER.judge(paper, ours), why);
     }
 
     /// The greatest gain over these applications; under the kindest window it must hold too.

@@ -2,7 +2,7 @@
 //! extent of the study cannot judge gets the reason instead.
 
 use super::samples::{Pair, said};
-use crate::{Claim, Falsifier, Interval, Rule};
+use crate::{Claim, Falsifier, Interval, Rule, Verdict};
 
 pub struct Judge {
     /// Whether all runs were made that claims over all programs need.
@@ -35,7 +35,8 @@ impl Judge {
         self.claims.push(if self.full {
             judged
         } else {
-            Claim { holds: None, why: format!("needs the full run: {needs}"), ..judged }
+            let (holds, verdict) = (None, Verdict::NotJudged);
+            Claim { holds, verdict, why: format!("needs the full run: {needs}"), ..judged }
         });
     }
 
@@ -51,6 +52,23 @@ impl Judge {
     ) {
         let ours = holds.map(|holds| Interval { mean: f64::from(u8::from(holds)), half: None });
         self.push(claim, 1.0, ours, Rule::Condition(rule), needs, missed);
+    }
+    /// Judges a condition over figures with intervals; `None` if their experiments were not run.
+    pub fn weighed(
+        &mut self,
+        claim: Claim,
+        rule: &'static str,
+        verdict: Option<Verdict>,
+        needs: &str,
+        missed: impl Into<String>,
+    ) {
+        let open = verdict == Some(Verdict::CannotTell) && self.full;
+        self.condition(claim, rule, verdict.map(|verdict| verdict == Verdict::Holds), needs, missed);
+        if let Some(claim) = self.claims.last_mut().filter(|_| open) {
+            let why = std::mem::take(&mut claim.why);
+            claim.ours = None;
+            claim.decide(Verdict::CannotTell, format!("at least one interval lies on both sides of a border; {why}"));
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use super::results::{Of, Results, energy, greatest, time};
 use super::run::{Arm, Figures, Load};
 use super::why;
 use crate::kit::Judge;
-use crate::{Basis, Claim, Interval, Rule};
+use crate::{Basis, Claim, Interval, Rule, Verdict};
 use baton_chip::Simulated;
 use baton_sync::lock::{mcs::Mcs, one_spinner_paper::OneSpinnerPaper};
 
@@ -76,31 +76,37 @@ fn figure_1(judge: &mut Judge, results: &Results<'_>) {
 fn figure_2(judge: &mut Judge, results: &Results<'_>) {
     let claim = Claim::new("A5", "", "LOCK/UNLOCK at 64 cores: time of the original over 1spinner's", "times");
     judge.push(claim, 22.0, results.faster(Of::most(LOCK)), QUARTER, NEEDS, why::locks(results));
-    let ends = || Some([results.faster(Of::at(LOCK, 2))?.mean, results.faster(Of::most(LOCK))?.mean]);
+    let ends = || {
+        let [few, many] = [results.faster(Of::at(LOCK, 2))?, results.faster(Of::most(LOCK))?];
+        Some(Verdict::all([few.is_below(1.0), many.is_above(1.0)]))
+    };
     let claim = Claim::new("A6", "", "the original is faster at few cores, and no more as they grow", "");
     let rule = "time of the original over 1spinner's is below 1 at 2 cores and above 1 at 64";
-    judge.condition(claim, rule, ends().map(|[few, many]| few < 1.0 && many > 1.0), NEEDS, why::crossover(results));
+    judge.weighed(claim, rule, ends(), NEEDS, why::crossover(results));
 }
 
 fn figures_3_and_4(judge: &mut Judge, results: &Results<'_>) {
-    let few: Option<Vec<f64>> =
-        [2, 4, 6, 8].into_iter().map(|cores| Some(results.faster(Of::at(TASKS, cores))?.mean)).collect();
+    let few: Option<Vec<Interval>> =
+        [2, 4, 6, 8].into_iter().map(|cores| results.faster(Of::at(TASKS, cores))).collect();
     let claim = Claim::new("A7", "2 to 8 cores", "PARALLEL TASK: comparable", "");
     let rule = "time of the original over 1spinner's lies within 0.75 and 1.25 at 2, 4, 6 and 8 cores";
-    let comparable = |all: Vec<f64>| all.into_iter().all(|one| (COMPARABLE[0]..=COMPARABLE[1]).contains(&one));
-    judge.condition(claim, rule, few.map(comparable), NEEDS, why::tasks(results));
+    let comparable = |all: Vec<Interval>| Verdict::all(all.into_iter().map(|one| one.is_within(COMPARABLE)));
+    judge.weighed(claim, rule, few.map(comparable), NEEDS, why::tasks(results));
     let claim = Claim::new("A7", "64 cores", "PARALLEL TASK: time of the original over 1spinner's", "times");
     judge.push(claim, 23.0, results.faster(Of::most(TASKS)), QUARTER, NEEDS, why::tasks(results));
     let claim = Claim::new("A8", "", "PARALLEL TASK at 64 cores: energy of the original over 1spinner's", "times");
     judge.push(claim, 6.0, results.saved(Of::most(TASKS)), QUARTER, NEEDS, why::power(results));
-    let gains: Option<Vec<f64>> = WORKS
+    let gains: Option<Vec<Interval>> = WORKS
         .into_iter()
-        .map(|work| Some(results.faster(Of::most(Load::Tasks { work: work * super::jobs::DELAY }))?.mean))
+        .map(|work| results.faster(Of::most(Load::Tasks { work: work * super::jobs::DELAY })))
         .collect();
     let claim = Claim::new("A9", "", "the gain of tasks shrinks with their work and stays above 1", "");
     let rule = "each gain is above 1 and at most that of the next shorter work, of 0.1 to 4000 µs";
-    let shrinks = |all: Vec<f64>| all.iter().all(|one| *one > 1.0) && all.windows(2).all(|two| two[1] <= two[0]);
-    judge.condition(claim, rule, gains.map(shrinks), NEEDS, why::tasks(results));
+    let shrinks = |all: Vec<Interval>| {
+        let falls = all.windows(2).map(|two| two[1].less(two[0]).is_at_most(0.0));
+        Verdict::all(all.iter().map(|one| one.is_above(1.0)).chain(falls))
+    };
+    judge.weighed(claim, rule, gains.map(shrinks), NEEDS, why::tasks(results));
 }
 
 /// Time beyond the work.
@@ -115,12 +121,12 @@ fn figures_5_and_6(judge: &mut Judge, results: &Results<'_>) {
     judge.push(claim, 0.5, ours, QUARTER, NEEDS, why::barriers(results));
     let claim = Claim::new("A10", "energy", "1 µs of work, 64 cores: lower energy", "");
     let rule = "energy of the stock barrier over ours is above 1";
-    let saved = results.saved(Of::most(SHORT)).map(|of| of.mean > 1.0);
-    judge.condition(claim, rule, saved, NEEDS, why::barriers(results));
+    let saved = results.saved(Of::most(SHORT)).map(|of| of.is_above(1.0));
+    judge.weighed(claim, rule, saved, NEEDS, why::barriers(results));
     let claim = Claim::new("A11", "", "250 µs of work, 64 cores: still faster", "");
     let rule = "time of the stock barrier over ours is above 1, its interval included";
-    let faster = results.faster(Of::most(LONG)).map(|of| of.mean - of.half.unwrap_or(0.0) > 1.0);
-    judge.condition(claim, rule, faster, NEEDS, why::barriers(results));
+    let faster = results.faster(Of::most(LONG)).map(|of| of.is_above(1.0));
+    judge.weighed(claim, rule, faster, NEEDS, why::barriers(results));
     let same = results.faster(Of::at(SHORT, super::run::NODE));
     let claim = Claim::new("A12", "", "1 µs of work on one node: the same time", "times");
     let claim = Claim { basis: Basis::Derived, ..claim };

@@ -1,18 +1,20 @@
 //! The tables of a study's page, which the HTML page and the Markdown page share.
 
 use super::{cell, escape, number};
-use crate::Findings;
+use crate::{Findings, Verdict};
 use baton_plot::Table;
 
 pub(super) fn summary(findings: &Findings) -> String {
-    let count = |holds| findings.claims.iter().filter(|claim| claim.holds == holds).count();
+    let count = |verdict| findings.claims.iter().filter(|claim| claim.verdict == verdict).count();
+    let unjudged = count(Verdict::NotJudged) + count(Verdict::NotComparable);
     let falsifiers = findings.falsifiers.iter().filter(|f| f.holds == Some(true)).count();
     format!(
-        "<p>{} claims and parts: {} hold, {} do not, {} are not judged. {falsifiers} of {} falsifiers came out as they must.</p>",
+        "<p>{} claims and parts: {} hold, {} do not, of {} the interval cannot tell, {unjudged} are not \
+         judged. {falsifiers} of {} falsifiers came out as they must.</p>",
         findings.claims.len(),
-        count(Some(true)),
-        count(Some(false)),
-        count(None),
+        count(Verdict::Holds),
+        count(Verdict::DoesNotHold),
+        count(Verdict::CannotTell),
         findings.falsifiers.len(),
     )
 }
@@ -34,6 +36,10 @@ fn verdict(holds: Option<bool>) -> String {
     .to_owned()
 }
 
+fn claim_verdict(of: Verdict) -> String {
+    if of == Verdict::CannotTell { of.name().to_owned() } else { verdict(of.decided()) }
+}
+
 fn table(title: &str, header: &[&str], rows: Vec<Vec<String>>) -> Table {
     let header = header.iter().map(|&name| name.to_owned()).collect();
     Table { title: title.to_owned(), header, rows, ..Table::default() }
@@ -50,7 +56,7 @@ pub(super) fn claims(findings: &Findings) -> Table {
             cell(claim.ours),
             claim.interval.map_or_else(|| "-".to_owned(), |[a, b]| format!("{} to {}", number(a), number(b))),
             claim.basis.name().to_owned(),
-            verdict(claim.holds),
+            claim_verdict(claim.verdict),
             if claim.why.is_empty() { claim.rule.clone() } else { format!("{}; {}", claim.rule, claim.why) },
         ]
     };

@@ -1,13 +1,13 @@
 //! Claims O1 to O21 by where marks are heeded, by shape of program and by account. The rules stay
 //! the same; each column judges them on the part of the results that its heading names.
 
-use crate::Claim;
 use crate::ocor::claims;
 use crate::ocor::program::SHAPES;
 use crate::ocor::results::{Placement, Results, View};
 use crate::ocor::values::By;
 use crate::ocor::why::Why;
 use crate::page::{Figure, cell};
+use crate::{Claim, Verdict};
 use baton_plot::{Table, number};
 
 /// A column: its heading, and the part of the results that it judges.
@@ -62,10 +62,11 @@ fn table(title: &str, columns: &[Column], results: &Results<'_>, why: &Why<'_>, 
 fn said(claim: &Claim) -> String {
     let Some(ours) = claim.ours else { return "-".to_owned() };
     let half = claim.interval.map_or_else(String::new, |[low, high]| format!(" ± {}", number((high - low) / 2.0)));
-    let holds = match claim.holds {
-        Some(true) => ", holds",
-        Some(false) => ", no",
-        None => "",
+    let holds = match claim.verdict {
+        Verdict::Holds => ", holds",
+        Verdict::DoesNotHold => ", no",
+        Verdict::CannotTell => ", cannot tell",
+        Verdict::NotJudged | Verdict::NotComparable => "",
     };
     format!("{}{half}{holds}", number(ours))
 }

@@ -1,0 +1,79 @@
+//! What a claim came out at.
+
+use serde::Serialize;
+
+/// What a claim came out at. Only a predicted claim holds or does not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// Our figure, with its whole interval, is what the rule asks for.
+    Holds,
+    /// No part of our figure's interval is what the rule asks for.
+    DoesNotHold,
+    /// A part of our figure's interval is what the rule asks for, and a part is not.
+    CannotTell,
+    /// The paper leaves out what a comparison would need.
+    NotComparable,
+    /// The study did not run what the claim needs, or the claim's figure set a parameter.
+    NotJudged,
+}
+
+impl Verdict {
+    /// The verdict of a condition that the study computes itself.
+    pub fn of(holds: bool) -> Verdict {
+        if holds { Verdict::Holds } else { Verdict::DoesNotHold }
+    }
+
+    /// Whether all of these come out: one that does not decides, and then one that cannot be told.
+    pub fn all(verdicts: impl IntoIterator<Item = Verdict>) -> Verdict {
+        verdicts.into_iter().fold(Verdict::Holds, |all, one| match (all, one) {
+            (Verdict::DoesNotHold, _) | (_, Verdict::DoesNotHold) => Verdict::DoesNotHold,
+            (Verdict::Holds, one) => one,
+            (all, _) => all,
+        })
+    }
+
+    /// The verdict of the opposite condition.
+    #[must_use]
+    pub fn opposite(self) -> Verdict {
+        match self {
+            Verdict::Holds => Verdict::DoesNotHold,
+            Verdict::DoesNotHold => Verdict::Holds,
+            other => other,
+        }
+    }
+
+    /// `true` or `false` for a claim that holds or does not; `None` for every other verdict.
+    pub fn decided(self) -> Option<bool> {
+        match self {
+            Verdict::Holds => Some(true),
+            Verdict::DoesNotHold => Some(false),
+            Verdict::CannotTell | Verdict::NotComparable | Verdict::NotJudged => None,
+        }
+    }
+
+    /// The words for people.
+    pub fn name(self) -> &'static str {
+        match self {
+            Verdict::Holds => "holds",
+            Verdict::DoesNotHold => "does not hold",
+            Verdict::CannotTell => "cannot tell",
+            Verdict::NotComparable => "not comparable",
+            Verdict::NotJudged => "not judged",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_that_does_not_hold_decides_and_then_one_that_cannot_be_told() {
+        use Verdict::{CannotTell, DoesNotHold, Holds};
+        assert_eq!(Verdict::all([]), Holds);
+        assert_eq!(Verdict::all([Holds, CannotTell, Holds]), CannotTell);
+        assert_eq!(Verdict::all([CannotTell, DoesNotHold]), DoesNotHold);
+        assert_eq!(Verdict::all([DoesNotHold, CannotTell]), DoesNotHold);
+    }
+}
