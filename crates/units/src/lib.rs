@@ -1,6 +1,6 @@
-//! Units as types. A bare integer never crosses the border of a crate: a latency is [`Cycles`], a
-//! clock is [`Hertz`], a place on a network is a [`NodeId`]. Each is serialized as its plain
-//! number.
+//! Units as types, so that quantities cross the borders of crates with their units: a latency is
+//! [`Cycles`], a clock is [`Hertz`], a place on a network is a [`NodeId`]. Each is serialized as
+//! its plain number.
 //!
 //! [`open`] holds lists of parts that a program may add to; it is in this crate because every crate
 //! with a registry needs it.
