@@ -45,7 +45,7 @@ impl Neighbours {
 }
 
 /// The CPU time that was neither idle nor `own`. A child's whole time counts when it is waited for,
-/// including what it used before the watch began; the result is then 0.
+/// including what it used before the watch began; so the result may be too small, down to 0.
 fn not_ours(all: Duration, idle: Duration, own: Duration) -> Duration {
     all.saturating_sub(idle).saturating_sub(own)
 }

@@ -7,7 +7,7 @@
 //! An initial thread counts the threads of its own regions in a cell of its own. Only while there
 //! are several initial threads are the cells added up, when a region begins or ends.
 //!
-//! A worker without a team may wait for its next one as long as its user likes. If there are
+//! A worker without a team may spin for its next one as long as the user has set. If there are
 //! several initial threads, and these and all workers are more than the CPUs, such a worker soon
 //! yields its CPU to teams.
 

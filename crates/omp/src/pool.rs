@@ -130,8 +130,9 @@ pub(crate) unsafe fn work<M: Machine>(begin: Begin<M>, mut waits: Waits, setting
         // SAFETY: the pool keeps the team until this worker has ended, and the team's region has
         // begun.
         let region = unsafe { (*team).region() };
-        // While it has no team, the worker waits by its last team's policy; but if all threads are
-        // more than the CPUs, by the crowd's, which gives up the CPU soon.
+        // While it has no team, the worker waits by its last team's policy. If there are several
+        // initial threads, and more threads than CPUs, it waits by the crowd's, which gives up the
+        // CPU soon.
         waits = *crowd.and_then(Crowd::idle_waits).unwrap_or(&region.waits);
         let place = Context::new(team, region, worker.id, &thread.spare);
         thread.context.set((&raw const place).cast_mut());

@@ -51,8 +51,8 @@ impl<M: Machine> Runtime<M> {
         self.thread().bind.set(bind);
     }
 
-    /// How the calling thread's next region of `threads` threads binds them: the numbers for the
-    /// regions that these threads begin, and this region's binding.
+    /// How the calling thread's next region of `threads` threads binds them: the number of the way
+    /// in which regions that these threads begin bind theirs, and this region's binding.
     fn binding(&self, thread: &Thread<M>, outer: &Context<M>, threads: u32) -> (u32, Option<Binding>) {
         let own = outer.icv.get().bind;
         let asked = thread.bind.replace(bind::FALSE);
@@ -61,8 +61,9 @@ impl<M: Machine> Runtime<M> {
         (inner, outer.seat.map(|outer| Binding { bind: chosen, threads, outer }))
     }
 
-    /// Whether the team's threads are to be shown: if their number or their places differ from
-    /// those of the last team at this level.
+    /// Whether the team's threads are to be shown: if the user asks for it, the team has several
+    /// threads, and their number or their places differ from those of the last such team at this
+    /// level.
     fn shows(&self, thread: &Thread<M>, level: u32, size: u32, binding: Option<Binding>) -> bool {
         if size == 1 || !self.threads.shows() {
             return false;
@@ -103,7 +104,8 @@ impl<M: Machine> Runtime<M> {
         Some(self.settings.places.len() as u32).filter(|places| *places > 0)
     }
 
-    /// The region that stands for being outside of all regions, for an initial thread.
+    /// The region that stands for being outside of all regions, for an initial thread or a worker
+    /// without a team.
     fn outermost(&self) -> Region<M> {
         Region {
             function: no_region,
@@ -398,8 +400,8 @@ impl<M: Machine> Runtime<M> {
         thread.spare.clear();
     }
 
-    /// Called in a fork's child: forgets the calling thread's workers, which do not exist in the
-    /// child.
+    /// Called in a fork's child: forgets the calling thread's workers and the other initial
+    /// threads, which do not exist in the child.
     pub fn forked(&self) {
         let thread = Self::known_thread();
         thread.into_iter().for_each(|thread| core::mem::forget(thread.pools.take()));

@@ -149,8 +149,8 @@ impl Settings {
         waits
     }
 
-    /// Reads the settings from an environment. Each bad OMP_* value is passed to `warn`; a bad
-    /// BATON_OMP_* value is the error.
+    /// Reads the settings from an environment. Each bad OMP_* or GOMP_* value is passed to `warn`;
+    /// a bad BATON_OMP_* value is the error.
     pub fn read(
         cpus: u32,
         variable: impl Fn(&str) -> Option<String>,
@@ -203,8 +203,8 @@ impl Settings {
     }
 
     /// Reads OMP_PLACES and GOMP_CPU_AFFINITY. `here` returns the machine's topology and the CPUs
-    /// that may be used; it is called only if threads are to be bound. Each bad value is passed to
-    /// `warn`.
+    /// that may be used; it is called only if a variable asks for threads to be bound. Each bad
+    /// value is passed to `warn`.
     pub fn read_places(
         &mut self,
         variable: impl Fn(&str) -> Option<String>,
@@ -278,8 +278,8 @@ impl Settings {
     }
 }
 
-/// Reads the policies of `policy` or of `reason=policy,...`; a reason that is not named waits by
-/// `spin-park`.
+/// Reads the policies from parts separated by commas: `policy` is for all reasons, `reason=policy`
+/// for one. A reason for which there is no part waits by `spin-park`.
 fn waits(text: &str) -> Result<Waits, String> {
     let policy = |name: &str| {
         let wait: Wait = name.parse().map_err(|error: baton_machine::wait::UnknownWait| error.to_string())?;

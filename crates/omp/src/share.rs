@@ -48,8 +48,8 @@ pub struct Share<M: Machine> {
 }
 
 // SAFETY: only the thread that moved the state to 4n + 1 writes `work` and `turns`, and only
-// threads that saw 4n + 2 read them (Release, Acquire); the next writer comes after all threads
-// have left.
+// threads that saw 4n + 2 or 4n + 3 read them (Release, Acquire); the next writer comes after all
+// threads have left.
 unsafe impl<M: Machine> Sync for Share<M> {}
 // SAFETY: a slot holds plain data and atomics.
 unsafe impl<M: Machine> Send for Share<M> {}

@@ -39,7 +39,7 @@ impl Space {
     }
 }
 
-/// How many steps of `by` begin within `span`. None if `by` is 0.
+/// How many steps of `by` begin within `span`; 0 if `by` is 0.
 fn steps(span: u64, by: u64) -> u64 {
     match by {
         0 => 0,
@@ -70,7 +70,7 @@ pub struct Schedule {
     pub kind: ScheduleKind,
     /// Iterations of a chunk.
     pub chunk: u64,
-    /// Whether `monotonic:` was given.
+    /// Whether `monotonic:` was given, or a static schedule without a modifier.
     pub monotonic: bool,
 }
 

@@ -89,7 +89,7 @@ pub struct Team<M: Machine> {
     /// The number of the next region's first work-share. Used by the team's first thread.
     next_share: M::Atomic<u32>,
     next_barrier: M::Atomic<u64>,
-    /// How many singles of the region a thread has claimed.
+    /// How many singles of the region have been claimed, each by one thread.
     singles: M::Atomic<u32>,
     /// What is cancelled.
     pub cancel: Cancel<M>,

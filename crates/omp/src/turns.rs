@@ -1,10 +1,10 @@
 //! The turns of an ordered loop.
 //!
-//! Each chunk has a word, for which no other chunk waits at that time. When the iterations before
-//! the chunk are done, the turn is passed to it by that word. So a turn wakes one thread, and the
-//! other threads keep the lines that they wait for. libgomp has one word for each thread. Here a
-//! word is found by the chunk's first iteration, because the thread that passes a turn on need not
-//! know which thread waits for it.
+//! Each chunk has a word, for which seldom another chunk waits at the same time. When the
+//! iterations before the chunk are done, the turn is passed to it by that word. So a turn wakes one
+//! thread as a rule, and the other threads keep the lines that they wait for. libgomp has one word
+//! for each thread. Here a word is found by the chunk's first iteration, because the thread that
+//! passes a turn on need not know which thread waits for it.
 
 use crate::waits::{Waits, Why};
 use crate::work::Work;

@@ -8,7 +8,8 @@ use baton_machine::{Machine, Wait, Word};
 pub enum Why {
     /// For a lock or a critical section.
     Lock,
-    /// At a barrier, or for its turn in an ordered loop.
+    /// At a barrier, for a work-share's slot, for its turn in an ordered loop, or for an earlier
+    /// iteration of a doacross loop.
     Barrier,
     /// For tasks.
     Task,

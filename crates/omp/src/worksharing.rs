@@ -157,7 +157,7 @@ impl<M: Machine> Context<M> {
 
     /// Does what [`single`](Context::single) does, with copyprivate. Returns `None` to the thread
     /// that must run the block and then call [`copy_out`](Context::copy_out), and to the others the
-    /// address that this thread handed out.
+    /// address that the first thread handed out.
     pub fn single_copy(&self) -> Option<usize> {
         if self.enter(Work::default) {
             return None;

@@ -51,8 +51,8 @@ pub fn tick(cpu: u32, period: u64, budget: Budget) -> Result<Spread, String> {
     periodic(&gaps, period, from, to)
 }
 
-/// Finds the gaps that recur at one phase of the period, at most one per period, and sums up their
-/// lengths.
+/// Finds the gaps that recur at one phase of the period, the longest one in each period. Returns
+/// the distribution of their lengths.
 fn periodic(gaps: &[Gap], period: u64, from: u64, to: u64) -> Result<Spread, String> {
     const LEAST: u64 = 10;
     let periods = (to - from) / period.max(1);

@@ -18,7 +18,7 @@ const LIMIT: Duration = Duration::from_secs(2);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "outcome")]
 pub enum Outcome {
-    /// The policy uses no instruction that needs a trial.
+    /// The policy uses no instruction that needs a trial, or no child could be made and read.
     NotTried,
     /// The instruction executed. Times are in ticks of the time-stamp counter.
     Executes {
@@ -71,7 +71,7 @@ impl Verdict {
     }
 }
 
-/// Tries every wait policy.
+/// Tries the wait policies that have a timed wait instruction. Returns a verdict on every policy.
 pub fn verdicts() -> Vec<Verdict> {
     let verdict = |(wait, info): &(Wait, baton_machine::wait::WaitInfo)| {
         let here = Native::check(*wait);

@@ -6,7 +6,7 @@ use super::{Budget, Spread, pin};
 use std::sync::Barrier;
 use std::time::Instant;
 
-/// Bytes that each CPU reads; too many for any cache.
+/// The least number of bytes that each CPU reads, so that few caches hold them.
 const RANGE: usize = 64 << 20;
 /// The most CPUs that read. More would not raise the rate, but would take more memory.
 const READERS: usize = 16;
@@ -88,8 +88,9 @@ pub fn store_buffer(cpu: u32, budget: Budget) -> Result<u32, String> {
 /// The increment from one tried number of stores to the next.
 const STEP: usize = 2;
 
-/// The median of the passes' results. An error if a third of the passes found nothing, or if the
-/// middle half of the results spans more than two steps, or more than an eighth of the median.
+/// The median of the passes' results. An error if more than a third of the passes found nothing, or
+/// if the middle half of the results spans more than two steps and more than an eighth of the
+/// median.
 fn agreed(passes: &[Option<u32>]) -> Result<u32, String> {
     let mut found: Vec<u32> = passes.iter().copied().flatten().collect();
     found.sort_unstable();
@@ -111,9 +112,9 @@ pub fn store_buffer(_: u32, _: Budget) -> Result<u32, String> {
 }
 
 /// The number of stores after which times rise for good: the last number before times cross the
-/// middle between the least and the last time. The rise must exceed what that number of stores
-/// takes by itself. Times are low percentiles, because the first store is often slow for other
-/// reasons.
+/// middle between the least and the last time. `None` if that rise is less than two ticks for each
+/// store between the least number and the greatest, which stores may take without a wait. Times are
+/// low percentiles, because the first store is often slow for other reasons.
 fn step(times: &[(usize, f64)]) -> Option<u32> {
     let ((least, _), (most, high)) = (*times.first()?, *times.last()?);
     let low = times.iter().map(|&(_, time)| time).min_by(f64::total_cmp)?;

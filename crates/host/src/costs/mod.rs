@@ -13,7 +13,7 @@
 //! | [`place`] | on which CPU woken threads run |
 //! | [`sched`] | context switches, time slices, preemption, thread creation |
 //! | [`instructions`] | wait instructions, tried in a child process |
-//! | [`kernel`] | what the kernel grants: performance counters, tick, futexes |
+//! | [`kernel`] | what the kernel grants: performance events, tick, huge pages |
 
 mod chain;
 pub mod core;
@@ -66,8 +66,8 @@ fn now() -> u64 {
 #[derive(Default)]
 struct Alone<T>(T);
 
-/// For tests: measures without other tests beside it, and again with twice the budget as long as
-/// other programs prevent a result.
+/// For tests: measures without other tests beside it, and again with twice the budget, eight times
+/// at most, as long as other programs prevent a result.
 #[cfg(test)]
 fn measured<T>(mut budget: Budget, measure: impl Fn(Budget) -> Option<T>) -> T {
     static ALONE: std::sync::Mutex<()> = std::sync::Mutex::new(());

@@ -88,7 +88,7 @@ pub fn migration(cpus: (u32, u32), budget: Budget) -> Result<Spread, String> {
 }
 
 /// The median of the differences within pairs (second minus first), with its 95% interval. An error
-/// if the interval contains nothing above zero, or is too wide to be a price.
+/// if there are too few pairs, or if the interval reaches down to zero or is wider than the median.
 fn more(pairs: &[f64]) -> Result<Spread, String> {
     const LEAST: usize = 20;
     let mut more: Vec<f64> = pairs.chunks_exact(2).map(|pair| pair[1] - pair[0]).collect();

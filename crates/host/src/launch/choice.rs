@@ -68,8 +68,8 @@ fn of_a_library(lock: &str, waits: Option<&str>) -> Result<Choice, BadInput> {
     Ok(Choice { lock, wait: lock.wait(None).map_err(BadInput::new)? })
 }
 
-/// The error for a lock or barrier that was added to this command only: the library that is loaded
-/// into the program has only the built-in ones.
+/// The error for a lock or wait policy that was added to this command only: the library that is
+/// loaded into the program has only the built-in ones.
 fn of_the_command(kind: &str, name: &str) -> BadInput {
     BadInput::new(format!("{kind} `{name}` is part of this command, not of the library that the program is run with"))
         .hint("simulations have it: `sim`, `whatif`")

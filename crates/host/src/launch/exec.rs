@@ -81,8 +81,8 @@ impl Exec {
     /// The command that executes the program.
     ///
     /// The child writes its own process id into its environment, which `Command` does not support.
-    /// All memory is therefore laid out before the fork, and filling in the digits is the last
-    /// thing that the child does before it becomes the program.
+    /// All memory is therefore laid out before the fork, and the child fills in the digits just
+    /// before it becomes the program.
     pub fn into_command(mut self) -> Result<Command, Failed> {
         if self.only_it {
             self.set(ONLY_PID, "0".repeat(DIGITS));
@@ -121,8 +121,9 @@ impl Exec {
             unsafe { libc::execve(path.as_ptr(), argv.as_ptr().cast(), envp.as_ptr().cast()) };
             Err(std::io::Error::last_os_error())
         };
-        // SAFETY: between fork and exec the closure allocates nothing; it writes into memory that is the child's own
-        // copy and calls getpid, signal and execve, which may be called there.
+        // SAFETY: between fork and exec the closure allocates nothing; it writes into memory that
+        // is the child's own copy and calls prctl, getpid, signal and execve, which may be called
+        // there.
         unsafe { command.pre_exec(execute) };
         Ok(command)
     }

@@ -9,7 +9,7 @@ use std::path::Path;
 pub struct Listener {
     /// The kernel's number of the socket.
     inode: u64,
-    /// The port; `None` if the socket has a name in the file system instead.
+    /// The port; `None` for a Unix socket, which has a name instead.
     pub port: Option<u16>,
 }
 

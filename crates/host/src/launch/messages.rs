@@ -22,7 +22,8 @@ const KEPT: usize = 3;
 /// The messages of one subject.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Said {
-    /// The number of processes that sent a message.
+    /// The number of messages, which stands for that of the processes: a process seldom sends two
+    /// messages of a subject.
     pub processes: u64,
     /// The first few messages.
     pub first: Vec<String>,

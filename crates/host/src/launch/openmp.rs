@@ -8,7 +8,8 @@ use std::process::{Command, Stdio};
 
 /// The library name that programs built by GCC ask the loader for.
 const SONAME: &str = "libgomp.so.1";
-/// The variable with the folders that the loader searches first.
+/// The variable with the folders that the loader searches after a program's RPATH and before
+/// everything else.
 const SEARCH: &str = "LD_LIBRARY_PATH";
 
 /// The folder that belongs to this `baton`: beside it in a build, or under `../lib` in an
@@ -76,9 +77,9 @@ pub fn preloaded(folder: &Path) -> Result<PathBuf, Failed> {
     Ok(folder.join(SONAME))
 }
 
-/// Asks the loader what it would load for `image` with `folder` searched first. Returns an error
-/// if that is another OpenMP library than Baton's, or if there is none and the program opens no
-/// libraries. The program does not start.
+/// Asks the loader what it would load for `image` with `folder` first in LD_LIBRARY_PATH. Returns
+/// an error if that is another OpenMP library than Baton's, or if there is none and the program
+/// opens no libraries. The program does not start.
 pub fn loads(image: &Path, folder: &Path) -> Result<Loads, BadInput> {
     let mut ask = Command::new(image);
     ask.env("LD_TRACE_LOADED_OBJECTS", "1").env(SEARCH, search_path(folder)).env_remove("LD_PRELOAD");

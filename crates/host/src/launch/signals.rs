@@ -94,10 +94,9 @@ pub(super) struct Handler {
 impl Handler {
     pub(super) fn install(signal: i32, handler: extern "C" fn(i32)) -> Handler {
         // SAFETY: the structures are local, and all-zero bytes are a valid value of them. The
-        // handlers of this folder only do what a handler may do: load an atomic, and call kill,
-        // write, signal and raise. (An executed program gets the default action for a handled
-        // signal, but keeps an ignored signal ignored; so a signal that is ignored is left as it
-        // is.)
+        // handlers of this folder only do what a handler may do: use atomics, and call kill, write,
+        // signal and raise. (An executed program gets the default action for a handled signal, but
+        // keeps an ignored signal ignored; so a signal that is ignored is left as it is.)
         unsafe {
             let mut before: libc::sigaction = std::mem::zeroed();
             libc::sigaction(signal, std::ptr::null(), &mut before);

@@ -13,11 +13,12 @@ pub struct Stats {
     pub pid: u32,
     /// The path of the executable.
     pub program: String,
-    /// The lock that served the process's mutexes.
+    /// The lock that was to serve the process's mutexes, or the names of all such locks; `None`:
+    /// glibc.
     pub lock: Option<String>,
-    /// The wait policy of the waiters.
+    /// The wait policy of the waiters; `None` if glibc or several locks serve them.
     pub wait: Option<String>,
-    /// The number of threads that used a mutex.
+    /// The number of threads that called the library, as every thread does that uses a mutex.
     pub threads: u64,
     /// Acquisitions that the lock served.
     pub served: u64,

@@ -70,7 +70,8 @@ impl<M: Machine> Context<M> {
     }
 
     /// Whether a thread that makes a task of this kind runs it at once: there is no region, the
-    /// thread is alone, the queue is full, or the current task is final.
+    /// thread is alone, the queue is full, or the current task is final. For [`Kind::Target`] it is
+    /// no reason that the thread is alone, and for [`Kind::Detached`] only the last reason counts.
     #[inline]
     pub fn is_inline(&self, kind: Kind) -> bool {
         let (queue, size) = (&self.team().tasks, self.team().size);
@@ -95,15 +96,17 @@ impl<M: Machine> Context<M> {
     }
 
     /// Whether a child with these dependences would have to wait for an earlier child that is not
-    /// done. Such a child is never run at once: its maker would wait for it, perhaps for an event
-    /// that the maker itself is to fulfil later.
+    /// done. Such a child is run at once only if it is included
+    /// ([`is_included`](Context::is_included)): else its maker would wait for the earlier child,
+    /// perhaps for an event that the maker itself is to fulfil later.
     pub fn follows(&self, depends: &[Depend]) -> bool {
         self.task.borrow().table.as_ref().is_some_and(|table| !table.earlier(depends).is_empty())
     }
 
     /// Leaves a task for the first thread of the team that takes it. `fill` writes the task's data,
-    /// which do not move afterwards. A task with an event begins at once if the queue is full, and
-    /// its maker goes on when the task's body has ended.
+    /// which do not move afterwards. A task with an event that need not wait for other tasks begins
+    /// at once if the queue is full or there is no region; its maker goes on when the task's body
+    /// has ended.
     #[inline]
     pub fn defer(&self, function: Function, layout: Layout, fill: impl FnOnce(*mut c_void), clauses: Clauses<M>) {
         let (parent, group) = {
@@ -179,8 +182,8 @@ impl<M: Machine> Context<M> {
         self.run_as(current, Some(task.icv), || {
             // A task that is cancelled before it begins does not run.
             if task.constructed || !self.task_cancelled() {
-                // SAFETY: the function is the compiler's outlined one, and the data are those that
-                // the compiler asked to have copied for it.
+                // SAFETY: the function is the one that was given to `defer`, and the data are those
+                // that `defer` had written for it.
                 unsafe { (task.function)(task.data.as_ptr()) };
                 ran = true;
             }

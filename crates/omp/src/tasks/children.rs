@@ -9,7 +9,7 @@ use core::ptr::NonNull;
 /// The task's own hold on the word.
 pub(crate) struct Children<M: Machine>(NonNull<M::Atomic<u32>>);
 
-/// The hold on the word of a child that is not done.
+/// A child's hold on its parent's word, which the child has until it is done.
 pub(crate) struct Parent<M: Machine>(NonNull<M::Atomic<u32>>);
 
 /// The word's value if no child is left.

@@ -2,8 +2,8 @@
 //!
 //! For each address, the parent keeps the last child that writes it and the children that have read
 //! it since. A new child that reads follows the writer; a new child that writes follows the writer
-//! and the readers. The follower and the child that it follows both know of each other, under the
-//! lock of the team's tasks, until the followed child is done.
+//! and the readers. Under the lock of the team's tasks, a child that is not done has a list of its
+//! followers, and a follower counts the children for which it still waits.
 
 use super::group::Count;
 use super::shared::Shared;
@@ -51,7 +51,8 @@ unsafe impl<M: Machine> Sync for Node<M> {}
 // task.
 unsafe impl<M: Machine> Send for Node<M> {}
 
-/// The tasks that can run, and the threads that can go on, because a task has ended.
+/// The tasks that can run because a task has ended, and the counts of the threads that waited for
+/// that task.
 pub(crate) struct Released<M: Machine> {
     #[expect(clippy::vec_box, reason = "a task stays where it is from its begin to its end")]
     pub(crate) tasks: Vec<Box<Task<M>>>,
@@ -135,7 +136,8 @@ impl<M: Machine> Node<M> {
         }
     }
 
-    /// Marks the node's task as done. Returns what waited for it alone.
+    /// Marks the node's task as done. Returns the tasks that now wait for no other, and the counts
+    /// of all threads that waited for it, perhaps for other tasks too.
     ///
     /// # Safety
     /// The team's tasks are locked.

@@ -17,8 +17,8 @@ impl<M: Machine> Count<M> {
 
     /// Counts one more task, which no other thread knows yet.
     pub(crate) fn one_more(&self) {
-        // Relaxed: the queue's lock orders the change before the task runs, and only threads that
-        // have made the task wait for the count.
+        // Relaxed: the queue's lock orders the change before the task runs. A thread that waits for
+        // the count has made the task itself, or waits for the task that makes it.
         self.0.fetch_add(1, Relaxed);
     }
 
@@ -101,7 +101,8 @@ const ENDED: u32 = 1;
 const FULFILLED: u32 = 2;
 
 // SAFETY: `end` is written before the state says that the body has ended (Release), and read by the
-// one thread that fulfils the event afterwards (Acquire).
+// one thread that fulfils the event afterwards (Acquire), or by its writer if the event is
+// fulfilled already.
 unsafe impl<M: Machine> Sync for Event<M> {}
 // SAFETY: its cells may be sent to another thread, as all of the machine's cells may, and so may an
 // end.

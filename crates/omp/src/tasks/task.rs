@@ -9,7 +9,8 @@ use crate::settings::Icv;
 use baton_machine::Machine;
 use core::ffi::c_void;
 
-/// The number of waiting tasks for each thread at which further tasks run at once.
+/// The number of waiting tasks for each thread at which further tasks run at once. Where threads
+/// steal, a small team has fewer: see [`Queue::is_full`](super::Queue::is_full).
 pub const PER_THREAD: u64 = 64;
 
 /// The function of a region or a task, which a compiler outlines from the program. A test's
@@ -26,8 +27,8 @@ pub enum Kind {
     /// A target region or a mapping with `nowait`. It is left for later even if the thread is alone
     /// in its team.
     Target,
-    /// A task with an event. Its maker never waits for it, because it may be the thread that
-    /// fulfils the event.
+    /// A task with an event. Its maker does not wait for it, unless the current task is final,
+    /// because the maker may be the thread that fulfils the event.
     Detached,
 }
 
