@@ -29,8 +29,9 @@ fn add(cell: &Alone<u32>) -> u32 {
     seen
 }
 
-/// One thread exchanges 0 for 1. On a sibling, `other` does something else to the cell, 20 cycles
-/// earlier plus `after`. Returns whether the exchange succeeded, and the cell's value at the end.
+/// One thread exchanges 0 for 1. On a sibling, `other` does something else to the cell, `after`
+/// cycles after a moment that is 20 cycles before the exchange. Returns whether the exchange
+/// succeeded, and the cell's value at the end.
 fn against(chip: &Chip, after: u64, other: impl FnOnce(Shared<Alone<u32>>) + 'static) -> (bool, u32) {
     let mut simulation = simulation(chip);
     let cell = cell(&mut simulation, 0u32);

@@ -132,8 +132,8 @@ fn what_drains_waits_and_what_does_not_goes_on() {
 fn a_store_is_seen_when_its_line_has_come_and_not_before() {
     let chip = buffered(8);
     let memory = chip.cache.memory.0;
-    // The store enters the buffer at 1 and is written at 1 + memory, after the reader's event of
-    // the same moment.
+    // The store enters the buffer at cycle 1 and is written at cycle 1 + memory, after the reader's
+    // event of the same moment.
     for (wait, expected) in [(memory, 0), (memory + 1, 0), (memory + 2, 1)] {
         let mut simulation = simulation(&chip);
         let cell = cell(&mut simulation, 0u32);

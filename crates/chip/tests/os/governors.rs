@@ -313,8 +313,8 @@ impl Governor for Listens {
     }
 }
 
-/// What the governor hears of each CPU sums to the period and is what the program does. A thread
-/// that leaves a CPU within the period counts there.
+/// What the governor hears of each CPU sums to the period and is what the program does. What a
+/// thread did on a CPU that it left within the period counts at that CPU.
 #[test]
 fn a_sample_is_what_the_cpu_did() {
     let chip = chip(&["os.governor=performance", "os.time_slice=7_000", "os.context_switch=0"]);

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 const SAMPLE: &str = include_str!("../../../../chips/sample-host.toml");
 const OCOR: &str = include_str!("../../../../chips/ocor64.toml");
 
-/// Chip files in a new folder.
+/// Writes these chip files, each a name and a text, into a new folder.
 fn written(files: &[(&str, &str)]) -> tempfile::TempDir {
     let dir = tempfile::tempdir().expect("a folder");
     for (name, text) in files {

@@ -10,7 +10,8 @@ use std::sync::Arc;
 
 const BARCELONA: &str = include_str!("../../../../chips/barcelona-amp.toml");
 const LINE: u64 = 64;
-/// The lines that the private caches of a core hold; `SHARED`: those of a domain's shared level.
+/// The lines that the private caches of a core hold (`PRIVATE`), and those that a domain's shared
+/// level holds (`SHARED`).
 const PRIVATE: u64 = 524_288 / LINE;
 const SHARED: u64 = 2_097_152 / LINE;
 /// The cycles that a node's memory takes to move a line.
@@ -77,8 +78,8 @@ fn opens(lines: u64) -> f64 {
     60.0 * (16.0 * 8192.0 / (lines * LINE) as f64).min(1.0)
 }
 
-/// How long a lone phase takes whose only set is larger than its caches: its instructions, its
-/// misses times their latencies, and what it must fetch first.
+/// How long a lone phase takes that has one set, smaller or larger than its caches: its
+/// instructions, its misses times their latencies, and what it must fetch first.
 fn closed_form(chip: &Chip, lines: u64, accesses: f64, n: u64, slow: u64) -> f64 {
     let (bank, memory) = prices(chip, 0, slow);
     let (memory, lookup) = (memory - opens(lines), (12 * slow) as f64);

@@ -12,8 +12,8 @@ use baton_units::CoreId;
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// A thread sleeps in the printed call, and another one stores to byte `byte` 20,000 cycles later.
-/// Returns the outcome and the value of byte 0 at the end.
+/// A thread sleeps in the call that the paper prints, and another one stores to byte `byte` 20,000
+/// cycles later. Returns the outcome and the value of byte 0 at the end.
 fn printed(byte: usize) -> Result<(Outcome, u8), Stuck> {
     let mut simulation = simulation(&fixed(&[]));
     let device = Rc::new(simulation.outside(|| Device::<Simulated>::load(Wait::Mwmon)));
@@ -96,7 +96,7 @@ fn killed(wait: impl FnOnce() + 'static) -> Result<u64, Stuck> {
 #[test]
 fn the_printed_wait_cannot_be_killed_and_ours_can() {
     let device = || Owned::<Simulated, _>::new(Device::<Simulated>::load(Wait::Mwmon));
-    // The printed loop in the kernel looks only at the byte, so it does not notice the kill before
+    // The paper's loop in the kernel looks only at the byte, so it does not notice the kill before
     // the call returns.
     let stuck = killed(move || act::uninterruptible(|| device().sleep())).unwrap_err();
     assert!(stuck.waiting.iter().any(|waiting| waiting.thread == 1), "{stuck}");
