@@ -69,7 +69,8 @@ impl Engine {
 
     #[cold]
     fn watched(&mut self, offset: usize, thread: ThreadId) {
-        // SAFETY: a watched word is a live cell of four bytes, and no guest runs now.
+        // SAFETY: a watched word lies in guest memory and has four bytes, as all words of the locks
+        // that give hints; no guest runs now.
         let value = || unsafe { self.guest.arena.at(offset).cast::<u32>().read() };
         self.log.watch.wrote(offset, thread, self.now, value);
     }

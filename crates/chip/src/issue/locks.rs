@@ -11,7 +11,7 @@ impl Engine {
         let hint = self.threads[self.running as usize].mechanism.hint;
         if self.log.watch.on && matches!(hint, Some(LockRequest::Try(..) | LockRequest::Release(_))) {
             // SAFETY: the cell is alive, because an atomic is being done on it, and no other guest
-            // runs now.
+            // runs now. It has four bytes, as all words of the locks that give hints.
             let value = || unsafe { self.guest.arena.at(offset).cast::<u32>().read() };
             self.log.watch.add(offset, value);
         }
