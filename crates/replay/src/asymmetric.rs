@@ -75,7 +75,8 @@ impl Asymmetric {
     /// Returns the chip under each policy.
     ///
     /// # Errors
-    /// If a policy does not fit the chip.
+    /// If a policy needs data that a recording does not have, or if it or the cores do not fit the
+    /// chip.
     pub fn chips(&self, chip: &Chip) -> Result<Vec<Chip>, NoPolicy> {
         let fast = chip.core.clock.cycles(Nanos(1_000_000_000)).0;
         let slow = (fast as f64 / self.ratio).round() as u64;
@@ -113,7 +114,7 @@ pub struct OnCores {
     /// that policy's time; `None` for the first policy.
     pub less_time: Option<Percent>,
     /// Competition overhead saved relative to the first policy, in percent; `None` for the first
-    /// policy, and if the first policy's overhead is less than a thousandth of its time.
+    /// policy, and if with any seed the first policy's overhead is less than a thousandth of its time.
     pub less_overhead: Option<Percent>,
 }
 

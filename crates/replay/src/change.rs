@@ -82,7 +82,7 @@ pub enum ChangeError {
     /// The program has no barrier.
     #[error("`{0}`: the recorded program has no barrier at which threads met")]
     NoBarrier(String),
-    /// Two parts change the same lock in incompatible ways.
+    /// Two parts change the same lock, and both shrink its sections or both change it otherwise.
     #[error("`{first}` and `{second}` name the same lock, and it can be changed in one of the two ways only")]
     Twice { first: String, second: String },
     /// A split would produce too many locks.
@@ -127,7 +127,8 @@ impl Change {
     ///
     /// # Errors
     /// If the program has none of the locks of a name, or no barrier to replace; if two parts
-    /// change one lock in the same way; or if there would be too many locks.
+    /// shrink the sections of one lock, or two change it otherwise; or if there would be too many
+    /// locks.
     pub fn on(&self, program: &Program) -> Result<Changes, ChangeError> {
         let mut changes = Changes { barrier: self.barrier.clone(), ..Changes::default() };
         if self.barrier.is_some() && program.barriers.is_empty() {

@@ -43,7 +43,8 @@ impl Spread {
     }
 }
 
-/// The number of standard deviations by which the interval reaches to either side.
+/// The number of standard deviations of the self-check's error by which that error widens the
+/// interval to either side.
 const CHECKS: f64 = 2.0;
 /// A predicted time counts as far from the recorded lock's time if it is more than this many times
 /// as long, or as short.

@@ -16,6 +16,8 @@
 //! | [`lives`] | how long a program has more than one thread |
 //! | [`scale`] | more threads than were recorded |
 //! | [`change`] | other locks for some locks, shorter sections, split or shared locks |
+//! | [`doubt`] | how wrong a prediction may be |
+//! | [`requests`] | a server's throughput and latency after a change |
 //!
 //! `docs/reference/whatif.md` says what is assumed and what is not replayed.
 

@@ -81,7 +81,7 @@ impl Network {
     /// Returns the chip with this network.
     ///
     /// # Errors
-    /// If the chip has no network that arbitrates.
+    /// If the chip has no network that arbitrates, or the network's settings do not fit the chip.
     pub fn on(&self, chip: &Chip) -> Result<Chip, NoNetwork> {
         let Some(coherent) = &chip.coherent else { return Err(NoNetwork::Fixed(chip.name.clone())) };
         if coherent.network.contention == Contention::None {
@@ -109,7 +109,7 @@ pub struct OnNetwork {
     /// network's time; `None` for the first network.
     pub less_time: Option<Percent>,
     /// Competition overhead saved relative to the first network, in percent; `None` for the first
-    /// network, and if the first network's overhead is less than a thousandth of its time.
+    /// network, and if with any seed the first network's overhead is less than a thousandth of its time.
     pub less_overhead: Option<Percent>,
 }
 

@@ -17,9 +17,11 @@ pub enum Op {
     RwLock(u32, bool),
     /// The thread releases a reader-writer lock: as a writer if the flag is set, else as a reader.
     RwUnlock(u32, bool),
-    /// The thread waits for a token, which ends a wait at a condition variable.
+    /// The thread waits for a token, until one step of another thread has put it down: in the
+    /// recording, the signal, futex wake or post that ended a wait, a task's creation or end, or
+    /// another step that came first.
     TokenWait(u32),
-    /// The thread puts a token down, as the signal that ended the wait.
+    /// The thread puts a token down, for which another thread waits.
     TokenPost(u32),
     /// The thread takes a unit of a semaphore, and waits while there is none.
     SemTake(u32),

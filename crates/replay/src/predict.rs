@@ -25,8 +25,7 @@ use std::sync::Arc;
 
 /// The greatest share of not replayable events with which a prediction is still trustworthy.
 pub const MOST_NOT_REPLAYABLE: f64 = 0.05;
-/// Runs are cut off at this many times the recorded lock's time. A slower lock would be just as
-/// useless.
+/// Runs are cut off at this many times the recorded lock's time: a slower lock is as useless.
 pub const COLLAPSE: u64 = 10;
 /// At this many times the recorded lock's time, the progress of a run is checked. If it has done
 /// less than a tenth of its steps, it would need more than twice [`COLLAPSE`]'s bound, so it counts
@@ -40,14 +39,14 @@ const LEAST_LIMIT: u64 = 100_000_000;
 #[derive(Clone, Debug)]
 pub struct Ask {
     pub choices: Vec<Choice>,
-    /// Changes to some of the program's locks, one row each.
+    /// Changes to some of the program's locks, or to its barriers, one row each.
     pub changes: Vec<Change>,
     /// The chips on which every lock runs.
     pub variants: Variants,
     /// The number of seeds. The seeds are 1, 2 and so on.
     pub seeds: u32,
-    /// The number of cores in use; `None` for as many as the recorded program could use CPUs, at
-    /// most all of the chip's.
+    /// The number of cores in use; `None` for all fast and slow cores of `variants`, or else for as
+    /// many as the recorded program could use CPUs, at most all of the chip's.
     pub cpus: Option<u32>,
     /// The number of threads that the program starts; `None` for the recorded number.
     pub threads: Option<u32>,
@@ -86,8 +85,8 @@ pub struct Predicted {
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub variant: Option<Variant>,
     pub time_ns: Spread,
-    /// The interval that should contain the measured time in 95 of 100 cases. `None` unless the
-    /// chip is `this-host` and the threads are as many as recorded.
+    /// The interval that should contain the measured time in 95 of 100 cases. `None` if all replays
+    /// failed, if the chip is not `this-host`, or if a number of threads was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval_ns: Option<Interval>,
     /// Whether the time is so far from the recorded lock's time that it rests on the model alone.
@@ -95,9 +94,9 @@ pub struct Predicted {
     /// The part of the time during which two or more threads lived; what the first thread does
     /// alone is left out.
     pub concurrent_ns: Spread,
-    /// The recorded lock's predicted time divided by this one's: above 1, this one is faster.
+    /// The recorded lock's time divided by this one's (above 1: this is faster); 0 if all failed.
     pub speedup: f64,
-    /// The waiting time.
+    /// The time that threads waited for locks.
     pub blocked_ns: Spread,
     /// The part of the waiting time during which the lock was held.
     pub sections_ns: Spread,
@@ -108,7 +107,7 @@ pub struct Predicted {
     /// The time that threads were ready to run without a CPU, added over threads.
     pub ready_ns: Spread,
     /// The time that CPUs had no thread or woke up for one, added over CPUs. If threads were ready
-    /// meanwhile, the policy left CPUs idle.
+    /// meanwhile, the policy left CPUs idle, or those threads were bound to other CPUs.
     pub idle_ns: Spread,
     /// Acquisitions in the first seed's run.
     pub acquisitions: u64,
@@ -207,7 +206,7 @@ pub struct Prediction {
 }
 
 /// Returns the recorded lock's name, and the lock that replays it. glibc's mutex is replayed as a
-/// three-state futex lock.
+/// three-state futex lock; a lock that the registry does not have counts as glibc's.
 fn recorded(trace: &Trace) -> (String, Choice) {
     let named = trace.meta.as_ref().and_then(|meta| meta.lock.clone());
     let info = named.as_deref().and_then(|name| lock::info(name).ok());
@@ -255,7 +254,7 @@ pub struct AllRan {
 /// result does not depend on the number of workers. A replay that fails is reported in its row.
 ///
 /// # Errors
-/// If the trace is empty, if something that was asked for is impossible, or if no run ended well.
+/// If the trace is empty, something asked for is impossible or too large, or no run ended well.
 pub fn predict(trace: &Trace, chip: &Chip, ask: &Ask, done: &(dyn Fn() + Sync)) -> Result<Prediction, PredictError> {
     conclude(trace, chip, ask, run_all(trace, chip, ask, done)?)
 }
@@ -263,7 +262,7 @@ pub fn predict(trace: &Trace, chip: &Chip, ask: &Ask, done: &(dyn Fn() + Sync)) 
 /// Makes all runs of a prediction, on all cores of the host.
 ///
 /// # Errors
-/// Like [`predict`].
+/// Like [`predict`], but runs that fail are no error here.
 pub fn run_all(trace: &Trace, chip: &Chip, ask: &Ask, done: &(dyn Fn() + Sync)) -> Result<AllRan, PredictError> {
     if trace.is_empty() {
         return Err(PredictError::Empty);
@@ -402,7 +401,8 @@ impl Runs<'_> {
     }
 }
 
-/// Runs the program once. Gives the run up early, as a collapse, if it makes too little progress.
+/// Runs the program. Gives up early, as a collapse, if it makes too little progress; if it is only
+/// slow, it runs once more, up to the limit.
 fn run_bounded(program: &Arc<Program>, place: Arm<'_>, setup: Setup, limit: Cycles) -> Result<Ran, RunError> {
     let run = |setup| run_changed(program, place.chip, setup, place.changes);
     let first = Setup { limit: Some(Cycles(limit.0 / COLLAPSE * SLOW)), ..setup.clone() };

@@ -73,7 +73,8 @@ pub struct LockSpec {
     pub address: u64,
     /// The number of acquisitions in the recording.
     pub acquisitions: u64,
-    /// Whether the lock is a `pthread_spinlock_t`, which spins and is not replaced.
+    /// Whether the lock is a `pthread_spinlock_t`, which spins and is not replaced by another
+    /// exclusive lock.
     pub spins: bool,
     /// The number of data lines that move with the lock.
     pub lines: Lines,
@@ -119,8 +120,8 @@ pub struct Replayability {
     /// Waits that ended without what the thread waited for: time-outs at locks and semaphores,
     /// cancelled waits at condition variables, futex waits that were interrupted or failed.
     pub expired_waits: u64,
-    /// Acquisitions at places where threads share out work, if no store could be made, so that they
-    /// are replayed as recorded.
+    /// Acquisitions at places where threads share out work, if no store was made, so that they are
+    /// replayed as recorded.
     pub dynamic: u64,
     /// Number of events that the trace lost.
     pub lost: u64,
@@ -177,8 +178,8 @@ pub struct Program {
 }
 
 impl Program {
-    /// Returns the number of steps of all threads. Taking items from a store counts once for each
-    /// thread that does so.
+    /// Returns the number of steps of all threads and of all items in stores. Taking items from a
+    /// store counts once for each thread that does so.
     pub fn steps(&self) -> u64 {
         let own = self.threads.iter().map(|thread| thread.ops.len() as u64).sum::<u64>();
         own + self.stores.iter().map(|store| store.ops.len() as u64).sum::<u64>()

@@ -21,7 +21,9 @@ pub struct Choice {
 pub struct Setup {
     pub choice: Choice,
     /// The seed of the chip's noise. It also chooses how many data lines move with each lock,
-    /// within the interval of that number; the first seed takes the estimates.
+    /// within the interval of that number (the first seed takes the estimates), which holds have
+    /// stalls, and what each hold of a changed lock is: which part it takes, or whether it only
+    /// reads.
     pub seed: u64,
     /// The number of cores in use.
     pub cpus: u32,

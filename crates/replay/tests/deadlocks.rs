@@ -1,7 +1,8 @@
 //! Random programs are run by a small scheduler of this test, which records the events that a
 //! profiled run would record. Each recording is replayed under locks that are handed over, that let
 //! threads barge and that spin. The recorded run ended, so every replay must end, too. With
-//! `BATON_SEED=N`, only the recording of seed N is replayed.
+//! `BATON_SEED=N`, only the recording of seed N is replayed (of the next seed, if that run never
+//! ends).
 
 mod common;
 
@@ -40,7 +41,7 @@ enum Do {
     Wait(usize, usize),
     /// The same as `Wait`, but the wait may time out.
     TimedWait(usize, usize),
-    /// Sets the condition's flag and signals one waiter, or all if the flag is true.
+    /// Sets the condition's flag and signals one waiter, or all if the second value is true.
     Signal(usize, bool),
     Meet,
     Take(usize),

@@ -3,9 +3,9 @@
 //! If the trace has the kernel's context switches, they decide. Otherwise the thread's CPU times,
 //! which are read around contended waits, say for how much of the time between two readings (a
 //! stretch) the thread was off its CPU. The longest gaps of a stretch are taken to be off the CPU
-//! first. Time off the CPU counts as waiting for a core if more threads were running than there are
-//! CPUs, else as sleep. Time spent waiting for a core is dropped, because the simulated scheduler
-//! adds its own.
+//! first. If nothing says why the thread was off its CPU, the time counts as waiting for a core if
+//! more threads were running than there are CPUs, else as sleep. Time spent waiting for a core is
+//! dropped, because the simulated scheduler adds its own.
 
 use super::crowd::Crowd;
 use super::gap::Gap;

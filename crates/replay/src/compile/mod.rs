@@ -5,6 +5,7 @@
 //! | [`affinity`] | the CPUs on which the threads could run |
 //! | [`walk`] | walks over the events and determines what each thread did |
 //! | [`track`] | the steps of a thread, in a few bytes each |
+//! | [`varint`] | the numbers in these bytes |
 //! | [`objects`] | locks, semaphores and barriers by address, and when they existed |
 //! | [`semaphores`] | which post of a semaphore fed which take |
 //! | [`tokens`] | which signal ended which condition wait |
@@ -221,7 +222,7 @@ fn recorded(affinities: &affinity::Affinities, trace: &Trace) -> u32 {
 }
 
 /// Returns the number of the chip's cores to use: as many as the recorded program could use CPUs,
-/// at most all.
+/// at most all; all if that was not recorded.
 pub fn cpus(trace: &Trace, chip: &Chip) -> u32 {
     usable(&affinity::Affinities::of(trace), trace, chip)
 }

@@ -41,8 +41,9 @@ pub(crate) fn of(ops: &Ops) -> Option<Turns> {
     ops.between(first, ops.len()).all(concerns_locks_alone).then_some(Turns { first, last })
 }
 
-/// Takes background threads without any known turn out of the program. Such a thread slept; its
-/// joiner then waits, from its own arrival on, for as long as it waited in the recording.
+/// Takes background threads without any known turn out of the program, if all their steps concern
+/// locks alone and the joiner's script joins them. Such a thread slept; its joiner then waits, from
+/// its own arrival on, for as long as it waited in the recording.
 pub(crate) fn drop_sleepers(threads: &mut [Script], background: &[Background], cycles: impl Fn(Ticks) -> Cycles) {
     for one in background.iter().filter(|one| one.turns_at.is_none()) {
         let (sleeper, joiner) = (one.thread.index(), one.joiner.index());

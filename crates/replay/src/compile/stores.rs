@@ -64,8 +64,8 @@ pub(crate) struct Steps {
 pub(crate) struct Stores {
     /// The items of each store.
     pub(crate) stores: Vec<Store>,
-    /// The number of acquisitions at places with unequal shares for which no store could be made.
-    /// They are replayed as recorded.
+    /// The number of acquisitions at places with unequal shares for which no store was made. They
+    /// are replayed as recorded.
     pub(crate) left: u64,
 }
 

@@ -26,7 +26,7 @@ pub(crate) struct RawThread {
 /// Why a thread was off its CPU.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Off {
-    /// It had blocked.
+    /// The thread had blocked: it slept, or waited for something.
     Blocked,
     /// The recorder had blocked, while it made room for events.
     Recorder,

@@ -19,8 +19,9 @@ struct Condition {
     called: BTreeMap<u32, u32>,
 }
 
-/// Matches waits with signals. Each matched wait gets a token; tokens are numbered in the order of
-/// the wake-ups.
+/// Matches waits with signals. Each matched wait gets a token; so does each other wait for a
+/// certain step of another thread ([`Tokens::fresh`]). Tokens are numbered in the order in which
+/// they are made.
 #[derive(Default)]
 pub(crate) struct Tokens {
     conditions: BTreeMap<Located, Condition>,

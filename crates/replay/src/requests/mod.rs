@@ -1,6 +1,6 @@
-//! Throughput and latency of a server after a change: the recorded requests are served again, by
-//! the threads that served them, and each client sends its next request a think time after its last
-//! answer.
+//! Throughput and latency of a server after a change: the recorded requests are served again, those
+//! of a connection by the thread that served its first one. Each client sends its next request a
+//! think time after its last answer, or requests come at a rate that was asked for.
 //!
 //! | file | holds |
 //! | --- | --- |
@@ -66,12 +66,14 @@ const LEAST: usize = 100;
 /// The replay without a change may be wrong by at most this much; else a reason says not to trust
 /// the rows.
 const MOST_ERROR: f64 = 0.2;
-/// If more than this share of requests cannot be replayed, nothing is predicted.
+/// If more than this share of the requests is passed from thread to thread, or of their time is
+/// waiting for other threads, nothing is predicted.
 const MOST_LEFT_OUT: f64 = 0.1;
 
 /// Predicts throughput and latency. With `rate`, that many requests come a second, whatever is
 /// answered (an open loop); without, the recorded clients send them. `None` if the recording has
-/// fewer than [`LEAST`] requests, or, where they can be replayed, no `meta.json`.
+/// fewer than [`LEAST`] requests or they take no time, or, where they can be replayed, if it has no
+/// `meta.json`.
 pub fn foretell(trace: &Trace, changes: &[Change], rate: Option<f64>) -> Option<Foretold> {
     let requests = Requests::of(trace, &Asked::Find);
     if requests.all.len() < LEAST {

@@ -20,15 +20,16 @@ pub(super) struct Job {
     pub(super) steps: Vec<Step>,
     /// How long its thread computes after the answer before it can read the next request.
     pub(super) after: f64,
-    /// The time before the request: from the answer before it, or, for a connection's first
-    /// request, from the server's first request.
+    /// The time before the request: from the answer that its client waits for, or, for a
+    /// connection's first request, from the server's first request.
     pub(super) think: f64,
 }
 
 /// A connection's requests.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Line {
-    /// The thread that serves the connection, by its number among the threads that serve.
+    /// The thread that serves the connection (in the recording, its first request), by its number
+    /// among the threads that serve.
     pub(super) thread: usize,
     pub(super) jobs: Vec<Job>,
 }

@@ -40,11 +40,10 @@ pub(super) struct Served {
     last: f64,
 }
 
-/// If at most this many requests are unanswered when the last request of an open loop comes, that
-/// can be chance.
+/// When the last request of an open loop has come, the server may need the time in which this many
+/// requests come for those that are left: that can be chance.
 const CHANCE: f64 = 10.0;
-/// If the server needs more than this share of the arrivals' time for the requests that are left
-/// when the last one comes, it does not keep up.
+/// If it needs more than that, and this share of the arrivals' time besides, it does not keep up.
 const BEHIND: f64 = 0.03;
 
 impl Served {

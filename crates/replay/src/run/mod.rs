@@ -5,7 +5,7 @@
 //! | [`world`] | the objects that the guests share |
 //! | [`meetings`] | barriers: the recorded ones, or others in their place |
 //! | [`mixed`] | locks of another type than the run's own |
-//! | [`objects`] | objects that are not replaced: reader-writer and spin locks, tokens |
+//! | [`objects`] | objects besides the replaced locks: reader-writer and spin locks, tokens |
 //! | [`account`] | blocked time, critical sections and competition overhead, while they happen |
 
 mod account;

@@ -1,6 +1,7 @@
-//! Objects that a replay keeps when it replaces locks: reader-writer locks, spin locks, and the
-//! tokens that stand for waits at condition variables. Threads that wait for a token sleep in the
-//! kernel, as at glibc's condition variables.
+//! Objects that a replay keeps when it replaces locks: reader-writer locks (which may also stand
+//! for a changed lock), spin locks, and the tokens that stand for waits for one step of another
+//! thread, such as a signal. Threads that wait for a token sleep in the kernel, as at glibc's
+//! condition variables.
 
 use baton_chip::Simulated;
 use baton_machine::Ordering::{Acquire, Release};

@@ -66,8 +66,8 @@ impl Walk<'_> {
         }
     }
 
-    /// Notes that the thread waits for a lock inside of the C library. The context switches tell
-    /// for how long the thread sleeps there.
+    /// Adds the note that some thread waited for a lock inside of the C library, unless it is
+    /// there. The context switches tell for how long a thread sleeps there.
     pub(super) fn libc_wait(&mut self) {
         if !self.notes.iter().any(|note| note == LIBC) {
             self.notes.push(LIBC.to_owned());

@@ -53,8 +53,8 @@ enum Mode {
     Relock,
     SemWait(u64),
     FutexWait(u64),
-    /// The thread is at a barrier, in a join, or creating a thread. The event that ends this tells
-    /// what the thread waited for.
+    /// The thread is at a barrier, in a join, creating a thread, idle between OpenMP's regions, or
+    /// waiting for tasks. The event that ends this tells what the thread waited for.
     Busy,
 }
 
@@ -83,7 +83,7 @@ struct State {
     /// The lock that the thread has just taken, until its next event.
     leaf: Option<Leaf>,
     off_since: Option<(u64, Off)>,
-    /// Whether the thread's last event ended a wait.
+    /// Whether the thread's last event ended a wait, or time that is dropped ([`Walk::skip`]).
     after_wait: bool,
     /// The place in the code at which the thread asked for the lock that it takes next; 0 if
     /// unknown.
