@@ -114,7 +114,7 @@ pub struct OnCores {
     /// that policy's time; `None` for the first policy.
     pub less_time: Option<Percent>,
     /// Competition overhead saved relative to the first policy, in percent; `None` for the first
-    /// policy, and if with any seed the first policy's overhead is less than a thousandth of its time.
+    /// policy, and if with some seed the first policy's overhead is under a thousandth of its time.
     pub less_overhead: Option<Percent>,
 }
 
