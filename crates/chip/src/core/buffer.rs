@@ -20,8 +20,8 @@ pub(crate) type Write = unsafe fn(*mut u8, u64);
 pub(crate) struct Store {
     /// The offset in guest memory.
     pub(crate) offset: usize,
-    /// The number of bytes; 0 for a store that only causes traffic, because its data is written
-    /// already.
+    /// The number of bytes; 0 for a push, and for a store that only causes traffic, because its
+    /// data is written already.
     pub(crate) bytes: usize,
     /// The value, in the low bytes.
     pub(crate) value: u64,

@@ -39,7 +39,7 @@ impl Instructions {
     /// No instructions.
     pub const NONE: Instructions = Instructions { access: 0, slot: 0 };
 
-    /// The median over locks and queues, for code that is not a single algorithm.
+    /// Near the median over locks and queues, for code that is not a single algorithm.
     pub const TYPICAL: Instructions = Instructions { access: 4 * UNIT + UNIT / 2, slot: UNIT };
 
     /// The instructions of an algorithm.

@@ -15,7 +15,7 @@ pub enum PowerState {
     Active,
     /// Spins in a wait with nothing between the tries.
     Spin,
-    /// Spins in a wait with PAUSE or TPAUSE between the tries.
+    /// Spins in a wait with PAUSE, TPAUSE or a yield of the CPU between the tries.
     Pause,
     /// Stalled for a device's answer, or for a free entry behind unanswered requests.
     Device,

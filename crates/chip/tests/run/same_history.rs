@@ -1,7 +1,7 @@
 //! Two shortcuts of the engine change nothing: finishing operations at once, and counting tries of
-//! spinning waits without simulating them. Every lock, with policies of each kind of wait and with
-//! more threads than cores too, gives the same figures and the same order of events with and
-//! without them. The same seed gives the same history, and another seed another history.
+//! spinning waits without simulating them. Every lock, with ten wait policies and with more threads
+//! than cores too, gives the same figures and the same order of events with and without them. The
+//! same seed gives the same history, and another seed another history.
 
 use crate::common;
 use baton_chip::{Options, Outcome, Simulated, Simulation, Spawn, act};
