@@ -109,7 +109,7 @@ pub struct OnNetwork {
     /// network's time; `None` for the first network.
     pub less_time: Option<Percent>,
     /// Competition overhead saved relative to the first network, in percent; `None` for the first
-    /// network, and if with some seed the first network's overhead is under a thousandth of its time.
+    /// network, and if its overhead with some seed is less than a thousandth of its time.
     pub less_overhead: Option<Percent>,
 }
 
