@@ -14,8 +14,8 @@
 //!    in a list of the table. A thread that ends returns its ids to the table. A signal handler
 //!    that runs while its thread waits finds the thread's id missing from the list, and takes
 //!    another. Ids for waits with a deadline are kept separately, in a list of one
-//!    ([`take_spare`]), because they may move to the thread behind; handlers leave the ids of the
-//!    other list where they are.
+//!    ([`take_spare`]): such an id may move to the thread behind, and a signal handler must leave
+//!    the first list as it found it.
 //! 3. Only the acquisition that has the id changes `shown`, and each acquisition that others have
 //!    seen advances it to the next generation. Tickets have 48 bits of generation and 16 of id, so
 //!    they are different for 2^48 acquisitions of an id: a month of nothing else, at 10^8 a second.

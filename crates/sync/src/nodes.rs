@@ -87,8 +87,7 @@ pub(crate) fn take<M: Machine>() -> NonNull<Node<M>> {
 
 /// Puts a node that no thread refers to any more into the calling thread's list.
 ///
-/// # Safety
-/// The node came from [`take`], and no other thread will touch it.
+/// # Safety The node came from [`take`] or [`prepare`], and no other thread will touch it.
 #[inline]
 pub(crate) unsafe fn give<M: Machine>(node: NonNull<Node<M>>) {
     let local = M::local();
@@ -129,7 +128,7 @@ fn prepare<M: Machine>(memory: *mut Node<M>) -> Option<NonNull<Node<M>>> {
 fn free_list<M: Machine>(first: usize) {
     let mut next = first;
     while let Some(node) = NonNull::new(core::ptr::with_exposed_provenance_mut::<Node<M>>(next)) {
-        // SAFETY: the list's nodes came from `allocate`, belong to the ending thread, and no thread
+        // SAFETY: the list's nodes came from `prepare`, belong to the ending thread, and no thread
         // refers to them.
         unsafe {
             next = node.as_ref().below.get();

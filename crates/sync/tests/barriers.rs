@@ -34,7 +34,8 @@ impl BarrierVisitor<Native> for Steps {
                 let (barrier, row, leaders) = (&barrier, &row, &leaders);
                 s.spawn(move || {
                     for episode in 1..=self.episodes {
-                        // SAFETY: since the last read all threads have passed the second barrier.
+                        // SAFETY: since the last read all threads have arrived at the second
+                        // barrier.
                         unsafe { *row.0[index as usize].get() = episode };
                         let mut leads = u32::from(barrier.wait(index, self.wait));
                         // SAFETY: all threads have written, and write again only after the second

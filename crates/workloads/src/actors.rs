@@ -1,7 +1,8 @@
 //! Actors with a mailbox each: any actor sends to any other actor, and one thread reads each
 //! mailbox. The workload is the program "big" of the Savina suite (Imam and Sarkar, AGERE 2014):
-//! each actor sends pings to other actors, one at a time, and answers the pings that it gets. The
-//! first actor hears which actors have all their answers, and tells all actors to leave.
+//! each actor sends pings to other actors, one at a time, and answers the pings that it gets. Each
+//! actor tells the first one when it has all its answers; then the first actor tells all others to
+//! leave.
 
 use crate::requests::unmade;
 use crate::timing::{Figure, Spans};
@@ -20,7 +21,7 @@ pub struct Settings {
     pub actors: u32,
     /// Number of pings that each actor sends.
     pub pings: u32,
-    /// Cycles that an actor computes for a ping.
+    /// Mean number of cycles that an actor computes for a ping that it gets.
     pub think: Cycles,
     /// Largest deviation of a computation from `think`, as a share of `think`.
     pub spread: f64,

@@ -1,6 +1,6 @@
 //! A convoy on purpose: threads think, lock, compute and unlock; once, a holder stalls for so long
-//! that the other threads go to sleep. The workload counts the hand-offs until no hand-off goes to
-//! a sleeping thread any more.
+//! that the other threads go to sleep. The workload counts the slow hand-offs from then until the
+//! convoy ends.
 //!
 //! A hand-off is slow if the next holder had asked before the release, and got the lock later than
 //! a spinning thread would have. The convoy ends before the first [`QUIET`] hand-offs in a row that
@@ -50,7 +50,7 @@ struct Hold {
 /// How long the convoy lasted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lasted {
-    /// Number of slow hand-offs from the stall on.
+    /// Number of slow hand-offs from the stall to the convoy's end.
     pub handoffs: u64,
     /// Whether the convoy had not ended at the last hand-off.
     pub to_the_end: bool,
@@ -217,8 +217,8 @@ impl<M: Machine> LockVisitor<M> for Make {
 mod tests {
     use super::*;
 
-    /// Holds of 100 ns, one after the other. Each lock is handed over after the given number of
-    /// nanoseconds to a thread that had asked before.
+    /// Holds of 100 ns, one after the other. Each begins the given number of nanoseconds after the
+    /// release before it, in a thread that had asked before.
     fn handed_over(in_nanos: impl IntoIterator<Item = u64>) -> Vec<Hold> {
         let mut at = 1_000_000;
         let hold = |handoff| {

@@ -34,7 +34,7 @@ pub struct Knobs<'a> {
     pub barrier: &'a str,
     /// The name of the queue, or of a model of one.
     pub queue: &'a str,
-    /// How threads wait; `None`: as the lock wants.
+    /// How threads wait; `None`: as the lock or the workload wants.
     pub wait: Option<Wait>,
     /// Cycles computed with the lock held.
     pub critical: u64,

@@ -20,7 +20,7 @@
 //! | [`mostly`] | lines that all threads read and seldom write |
 //! | [`hot`] | one word that all threads add to |
 //! | [`timing`] | what a workload times of itself |
-//! | [`models`] | ways between threads that are no queue of the registry: lanes, a free critical section, HAQu |
+//! | [`models`] | ways between threads that are no queue of the registry: lanes, a free critical section, HAQu, posted requests |
 //! | [`probe`] | what hears about locks |
 //! | [`registry`] | what a workload of the registry is |
 //! | `knobs`, [`inputs`] | the settings of workloads |

@@ -22,7 +22,7 @@ pub struct WorkloadInfo {
 /// The instructions that a simulated chip charges for the algorithm under test, beside its accesses.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Charge {
-    /// No instructions: the workload measures memory.
+    /// No instructions, as for a workload that measures memory.
     Nothing,
     /// The instructions that are typical of locks and queues.
     Typical,

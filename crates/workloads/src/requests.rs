@@ -153,7 +153,7 @@ impl<M: Machine> DeviceQueues<M> {
         Outbox { queues: self, under_way: VecDeque::with_capacity(UNDER_WAY) }
     }
 
-    /// Puts all items into a queue and takes as many out of another, with as many requests under
+    /// Puts all of `items` into a queue and fills `into` from another, with as many requests under
     /// way as the machine allows.
     ///
     /// # Panics
@@ -232,7 +232,8 @@ pub struct Outbox<'a, M: Machine> {
 }
 
 impl<M: Machine> Outbox<'_, M> {
-    /// Puts an item into a queue, or into one queue of a group; the thread goes on at once.
+    /// Puts an item into a queue, or into one queue of a group. The thread goes on at once, unless
+    /// too many requests are under way.
     pub fn send(&mut self, to: QueueId, item: u64) {
         if self.under_way.len() == UNDER_WAY {
             self.settle();

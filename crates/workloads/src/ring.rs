@@ -19,7 +19,7 @@ pub struct Transport {
     pub consumers: u32,
     /// Places in the queue, a power of two.
     pub capacity: usize,
-    /// Mean number of cycles computed before each item, by producers and by consumers.
+    /// Mean number of cycles that a producer computes before each item, and a consumer after it.
     pub think: Cycles,
     /// Largest deviation of a computation from `think`, as a share of `think`.
     pub spread: f64,
@@ -32,7 +32,7 @@ pub struct Transport {
 /// Why a transport cannot be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BadTransport {
-    /// The queue allows one thread on a side, and more were asked for.
+    /// The queue allows one thread on a side, and another number was asked for.
     Side(&'static str, u32),
     /// The queue cannot be made.
     Queue(&'static str, QueueError),
@@ -55,8 +55,8 @@ impl std::fmt::Display for BadTransport {
 impl std::error::Error for BadTransport {}
 
 impl Transport {
-    /// The threads, producers first, at a queue of type `Q`. The check: the items that came out are
-    /// the items that went in.
+    /// The threads, producers first, at a queue of type `Q`. The check: the sum of the items that
+    /// came out is the sum of those that went in.
     ///
     /// # Errors
     /// Fails if the queue does not allow the threads, cannot be made, or the items cannot be shared

@@ -11,7 +11,7 @@ use core::marker::PhantomData;
 /// The token; its value says nothing.
 const TOKEN: u64 = 1;
 
-/// A queue for the token. Its capacity is 2, the least that every queue takes.
+/// A queue for the token. Its capacity is 2, although one place would do.
 struct Token<M: Machine, Q: RawQueue<M, Item = u64>>(Q, PhantomData<M>);
 
 // SAFETY: there is one token, which the first thread puts in. A dequeue gives it to one thread, which alone can put it back, and a queue's items carry what was done

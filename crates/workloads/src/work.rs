@@ -30,7 +30,8 @@ impl<R> Kept<R> {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
     }
 
-    /// Takes the result; `None` if the team was not verified, or if the result was taken before.
+    /// Takes the result; `None` if the check did not run or failed, or if the result was taken
+    /// before.
     pub fn take(&self) -> Option<R> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }

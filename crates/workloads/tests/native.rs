@@ -1,4 +1,5 @@
-//! Every workload, at small size, on the real machine: the checks pass, and what cannot be is refused.
+//! Most workloads, at small size, on the real machine: the checks pass, and what cannot be is
+//! refused.
 #![expect(clippy::disallowed_methods, reason = "the workload runs on the native machine")]
 
 use baton_machine::units::Cycles;

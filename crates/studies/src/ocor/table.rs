@@ -1,8 +1,9 @@
 //! Lock by network: what a designer should build. One workload on each lock and each network, at several numbers of cores.
 //!
-//! Locks other than `spin-park` and `adaptive` give no hints, so they are instrumented from outside
-//! ([`Instrumented`]), in all arms alike. Overhead is what threads see ([`super::calls`]); the
-//! account by lock words ([`super::account`]) reads only the words of `spin-park` and its variants.
+//! Only `spin-park` and `adaptive` give hints among the locks of the table, so the others are
+//! instrumented from outside ([`Instrumented`]), in all arms alike. Overhead is what threads see
+//! ([`super::calls`]); the account by lock words ([`super::account`]) reads only the words of
+//! `spin-park` and its variants.
 
 use super::account::Account;
 use super::calls::Calls;

@@ -13,8 +13,8 @@ use core::num::NonZeroU32;
 /// arrival writes.
 #[repr(C, align(128))]
 pub struct Central<M: Machine> {
-    /// Arrivals in this episode, including threads that dropped out earlier; the upper half counts
-    /// these alone.
+    /// Arrivals in this episode, where each participant that dropped out earlier counts as arrived;
+    /// the upper half counts only the participants that dropped out.
     arrived: M::Atomic<u64>,
     participants: u32,
     episode: Alone<M>,

@@ -1,9 +1,10 @@
 //! Wraps a lock and reports acquire, hold and release to the machine, for studies of hardware that
 //! uses these reports.
 //!
-//! `spin-park` and `adaptive` report each of their tries. Other locks report nothing; this wrapper
-//! reports for them, so that a study can ask whether such hardware helps them too. The wrapped lock
-//! waits as always: the machine hears of one try before the lock is taken, and of no further ones.
+//! `spin-park` with its variants, and `adaptive`, report each of their tries. Other locks report
+//! nothing; this wrapper reports for them, so that a study can ask whether such hardware helps them
+//! too. The wrapped lock waits as always: the machine hears of one try before the lock is taken,
+//! and of no further ones.
 
 use super::instrumented_word::announce;
 use super::{LockInfo, RawLock, ZeroInit};

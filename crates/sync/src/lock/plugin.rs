@@ -114,7 +114,8 @@ fn find(path: &str, lock: &str) -> Result<&'static Descriptor, NoPlugin> {
         return Err(NoPlugin(format!("plug-in `{path}`: `{lock}` is no struct baton_lock_plugin (baton_lock.h)")));
     }
     // SAFETY: the pointer is aligned and lies in a library that stays loaded. By `baton_lock.h` a
-    // symbol of this name is a descriptor; `check` reads its version before anything else.
+    // symbol of this name is a descriptor; `check` tests its version before it uses anything else
+    // of it.
     Ok(unsafe { &*found.cast::<Descriptor>() })
 }
 

@@ -40,8 +40,9 @@ pub struct Variant<M: Machine, const EVERY: bool, const ONCE: bool> {
 pub type SpinPark<M> = Variant<M, false, false>;
 
 impl<M: Machine, const EVERY: bool, const ONCE: bool> Variant<M, EVERY, ONCE> {
-    /// Makes the tries after the first one of `n`, and sleeps between rounds of `n`. Returns `None`
-    /// if the deadline passed.
+    /// Makes the tries after the first one of `n`, then sleeps, and goes on in rounds of `n` tries
+    /// and a sleep. With `ONCE` each later round has one try. Returns `None` if the deadline
+    /// passed.
     #[cold]
     fn contend(&self, n: u32, deadline: Option<Deadline>) -> Option<()> {
         let mut held = HELD;

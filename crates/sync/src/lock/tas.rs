@@ -25,8 +25,9 @@ impl<M: Machine> Tas<M> {
         }
     }
 
-    /// Called after failed try number `tries`: the spinning policies return to try again, the
-    /// others wait until the holder has gone.
+    /// Called after failed try number `tries`: the spinning policies return to try again, unless
+    /// the machine says that the tries are in vain; otherwise the thread waits until the holder has
+    /// gone.
     fn between_tries(&self, tries: u32, spinning: &mut Spinning, wait: Wait, deadline: Option<Deadline>) {
         let wait = match wait {
             Wait::Spin | Wait::Pause if M::tried_in_vain(tries, spinning) => Wait::Futex,

@@ -65,9 +65,9 @@ pub enum QueueError {
 
 /// A bounded queue. All users of a queue pass the same `wait`.
 ///
-/// # Safety
-/// Every enqueued item is dequeued once, and the items of one producer in their order. What a
-/// producer wrote before its enqueue happens before the dequeue of the item returns.
+/// # Safety No enqueued item is lost or dequeued twice, and the items of one producer are dequeued
+/// in their order. What a producer wrote before its enqueue happens before the dequeue of the item
+/// returns.
 pub unsafe trait RawQueue<M: Machine>: Send + Sync + Sized + 'static {
     /// The type of the items.
     type Item: Send + 'static;

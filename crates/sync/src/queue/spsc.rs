@@ -1,5 +1,5 @@
 //! Ring for one producer and one consumer (Lamport). Each side keeps a copy of the other's count,
-//! so that it reads the other's line only when the ring looks full or empty.
+//! so that it reads the other's line only when the copy shows too little room or too few items.
 
 use super::item::ItemSlot;
 use super::{Counted, CountedBulk, QueueError, QueueInfo, RawQueue, Side, check_capacity};

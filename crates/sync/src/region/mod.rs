@@ -73,8 +73,7 @@ impl<M: Machine> Regions<M> {
             if opening.is_multiple_of(2) || opening == u16::MAX {
                 continue;
             }
-            // Acquire: see what earlier users of the region did. Release keeps all changes of the
-            // number in one order; nothing else needs it.
+            // Acquire: see what earlier users of the region did. No thread depends on the Release.
             if line.0.compare_exchange(now, u64::from(opening) << NOTICES, AcqRel, Relaxed).is_ok() {
                 return Ok(Region { place: place as u32, opening });
             }
@@ -118,7 +117,8 @@ impl<M: Machine> Regions<M> {
         }
     }
 
-    /// Ends all waits that have begun, by one access to memory.
+    /// Ends all waits that have begun: increments the region's number once, and wakes the threads
+    /// that sleep on it.
     ///
     /// # Errors
     /// Fails if the region is closed.

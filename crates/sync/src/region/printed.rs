@@ -2,7 +2,7 @@
 //! the chip's tests and the model checkers: a region that the system allocates and that programs
 //! open, map and close, a wait that is a system call without an argument, and a notice that is a
 //! store. [`super`] lists its faults; `crates/check/tests/region.rs` and
-//! `crates/chip/tests/waiting/region.rs` show each.
+//! `crates/chip/tests/waiting/region.rs` show the first three.
 //!
 //! The machine's wait reads the byte before it enters the kernel, whereas the paper's call reads it
 //! only in the kernel.

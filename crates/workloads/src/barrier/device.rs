@@ -42,7 +42,7 @@ pub const DEVICE_BARRIERS: &[DeviceBarrier] = &[
     },
 ];
 
-/// The instructions of an episode: one request to the device, and one answer back.
+/// The instructions of an episode: those of an enqueue and a dequeue.
 pub(super) fn counted() -> Counted {
     <Qmd<Native, u64> as RawQueue<Native>>::INFO.counted
 }

@@ -69,7 +69,8 @@ pub(super) fn region_each<M: Machine>(figure: &'static str, body: fn(&Bench<M>, 
     Construct { regions: true, ..in_region(figure, |threads| threads, body) }
 }
 
-/// A construct whose iterations are all in one region, with `alone` delays in each iteration.
+/// A construct whose iterations are all in one region, with `delays` delays of all threads together
+/// in each iteration, and with one delay where the construct is absent.
 pub(super) fn in_region<M: Machine>(
     figure: &'static str,
     delays: fn(u64) -> u64,

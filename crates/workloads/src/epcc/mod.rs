@@ -3,8 +3,8 @@
 //! and with one. The difference per iteration is the overhead of the construct.
 //!
 //! The workload runs on the OpenMP runtime (`crates/omp`), whose workers are the workload's
-//! threads. The lock under test guards the team's tasks and is the lock of the measurements that
-//! use a lock; the barrier under test is the team's barrier; everything waits by one wait policy.
+//! threads. The lock under test guards the team's tasks and is the lock of the measurement
+//! *critical*; the barrier under test is the team's barrier; everything waits by one wait policy.
 //!
 //! | file | workload | measurements |
 //! | --- | --- | --- |
@@ -19,7 +19,7 @@
 //! | --- | --- |
 //! | parallel, parallel for, reduction, arrays | a region whose threads have one delay each |
 //! | for, barrier, single, copyprivate | a delay, or a thread's part of a loop, and a barrier |
-//! | critical, lock, ordered | one delay of one thread, with the others kept out |
+//! | critical, ordered | one delay of one thread, with the others kept out |
 //! | atomic | one multiplication |
 //! | tasks | a task a thread, or a tree of tasks |
 //! | schedules | a loop with 128 delays a thread, and a barrier |
@@ -76,8 +76,8 @@ struct Set {
     tasks: TaskQueue,
 }
 
-/// Instructions and accesses of the runtime's own code for one iteration of every measurement
-/// together, in a team of eight, without delays and without waiting (counted by
+/// Instructions and accesses of the runtime's own code for one iteration of every measurement of
+/// `epcc` together, in a team of eight, without delays and without waiting (counted by
 /// `scripts/check/omp-instructions`).
 pub const COUNTED: Counted = Counted { instructions: 28_693.0, accesses: 809 };
 

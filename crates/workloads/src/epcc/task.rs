@@ -1,5 +1,5 @@
-//! Taskbench. In some measurements all threads make tasks, one in each iteration; in others one
-//! thread makes the tasks of all.
+//! Taskbench. In some measurements all threads make tasks: a task, a nested pair or a tree in each
+//! iteration. In others one thread makes the tasks of all.
 
 use super::bench::{Bench, Construct, Group, in_region};
 use crate::WorkloadInfo;

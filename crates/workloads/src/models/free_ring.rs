@@ -24,7 +24,8 @@ struct Magic {
 }
 
 impl Magic {
-    /// Calls `f` with the head, and keeps the head that `f` returns.
+    /// Calls `f` with the head, and keeps the head that `f` returns. Returns the head that was
+    /// there before, or the error of `f`.
     fn inside<M: Machine>(&self, f: impl FnOnce(u32) -> Result<u32, u32>) -> Result<u32, u32> {
         let mine = self.next.fetch_add(1, Relaxed);
         while self.serving.load(Acquire) != mine {

@@ -6,14 +6,14 @@
 //!
 //! A thread writes up to four requests into a line of its own and stores that line to the device. A
 //! thread has as many requests under way as it has cells for their answers, 16. A thread does not
-//! wait for an enqueue: the answer frees the cell, for which a later enqueue asks. A thread waits
-//! for a dequeue by the wait policy, on the word that the answer changes; no word is set back,
-//! because each answer has the number of its turn.
+//! wait for an enqueue: the answer frees its cell, and only a later enqueue that needs the cell
+//! waits for the answer. A thread waits for a dequeue by the wait policy, on the word that the
+//! answer changes; no word is set back, because each answer has the number of its turn.
 //!
 //! In `posted` a consumer asks for the items of one call. In `posted-ahead` a consumer asks for the
 //! items of its later calls too, as far as it has cells, so that items come to its lines before it
-//! looks, as in a consumer queue of DLB. The consumer must know how many items it will take: no
-//! other consumer gets the items that it has asked for.
+//! looks, as in a consumer queue of DLB. The consumer must know how many items it will take, which
+//! [`Channel::share`] notes: no other consumer gets the items that it has asked for.
 
 use super::model::{Channel, Model, ModelInfo};
 use baton_machine::Ordering::{Acquire, Relaxed};
