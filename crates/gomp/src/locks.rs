@@ -1,4 +1,6 @@
-//! `omp_*_lock`: the program's word holds the number of a lock in a table. A number of zero is a lock that was never initialised.
+//! `omp_*_lock`: the program's word holds the number of a lock in a table. Numbers begin at 1: a
+//! zero there means that the lock was never initialised, or that it was a simple lock and was
+//! destroyed.
 //!
 //! Programs of GCC 4.3 and before call the same names at the version `OMP_1.0`. Their simple locks
 //! are the same; their nested locks have eight bytes and belong to a thread, not to a task.

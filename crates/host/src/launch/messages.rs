@@ -95,7 +95,8 @@ fn listen(socket: &UnixDatagram, say: impl Fn(&str)) -> AllSaid {
     all
 }
 
-/// The lines to print at the end for subjects that more than one process reported.
+/// The lines to print at the end, one for each subject with more than one message. A line takes the
+/// number of messages for that of the processes.
 pub fn repeated(all: &AllSaid) -> Vec<String> {
     let more = all.iter().filter(|(_, said)| said.processes > 1);
     more.map(|(subject, said)| {

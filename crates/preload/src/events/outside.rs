@@ -94,7 +94,7 @@ fn file(about: About, answer: i64) -> Option<u16> {
 fn outcome(about: About, answer: i64) -> Outcome {
     match (answer, about) {
         (0, About::Readiness | About::File(_)) => Outcome::Nothing,
-        // A call with such an answer leaves `errno` alone.
+        // The answer is an error number, or the seconds that `sleep` left: `errno` says nothing.
         (1.., About::Zero) => Outcome::Failed,
         (0.., _) => Outcome::Done,
         // A negative answer: `errno` says why the call failed.

@@ -10,7 +10,8 @@ use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
 /// What a room does as threads begin and end, and as the process forks. The program may not be held
-/// up for long at these moments: no callback waits, allocates or unwinds.
+/// up for long at these moments: no callback allocates or unwinds, and none waits, except for the
+/// few steps of a thread that is writing an event on the ending thread's behalf.
 pub struct Callbacks {
     /// The calling thread got this record. Its parts in this room are in order already.
     pub thread_begins: fn(&Thread),

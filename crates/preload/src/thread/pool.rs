@@ -212,8 +212,9 @@ unsafe extern "C" fn came_by(thread: *mut c_void) {
     unsafe { FREE.push(core::ptr::from_ref(thread).cast_mut().cast()) };
 }
 
-/// Called in a fork's child: notes that the parent's other threads have no record, frees the
-/// records of its late threads, and sets all counts to zero. The other records are not used again.
+/// Called in a fork's child: takes the records away from the parent's other threads, and sets all
+/// counts to zero. The records of late threads are freed; those of the other threads are not used
+/// again.
 pub fn after_fork() {
     ADOPTED.set(existing().is_some().into());
     if let Some(thread) = existing() {

@@ -16,14 +16,16 @@
 //! | --- | --- | --- |
 //! | `QUEUED` | the waiter | in the list |
 //! | `DETACHED` | a signal | out of the list: its word is set, or about to be; it touches the variable no more |
-//! | `LEAVING` | the waiter | timed out or cancelled: signals pass it over, it takes itself out |
+//! | `LEAVING` | the waiter | timed out, was cancelled or could not unlock the mutex: signals pass it over, it takes itself out |
 //!
 //! `destroy` waits for those that leave, so that the memory can be freed as soon as all waiters
 //! have been woken.
 //!
-//! A broadcast sets the word of a few waiters at once. It moves the others to their mutex, and each
-//! release of the mutex sets the word of one ([`crate::posix::mutex::moved_waiters`]): they are
-//! `DETACHED`, and wait for the mutex, as they would have to anyway.
+//! If all waiters wait with one mutex, and a lock of Baton's serves it, a broadcast sets the word
+//! of the first few at once, or of none if its thread holds the mutex. It moves the others to their
+//! mutex, and each release of the mutex sets the word of one
+//! ([`crate::posix::mutex::moved_waiters`]): they are `DETACHED`, and wait for the mutex, as they
+//! would have to anyway. Any other broadcast sets the words of all waiters at once.
 //!
 //! # Why not `sync`'s queue event
 //! `baton_sync::event::queue` keeps a queue of the same shape. To stand here it would need three
