@@ -1,6 +1,6 @@
 //! Runs uncontended pairs of lock and unlock, for counting instructions: `mcs_pair
-//! generic|hand|LOCK N`. `mcs_pair list` prints kind, name and tenths of instructions of each lock
-//! and queue, from the registries.
+//! generic|hand|LOCK N`. `mcs_pair list` prints kind, name and tenths of instructions of each lock,
+//! and of each queue that needs no device, from the registries.
 //!
 //! `generic` is this crate's MCS lock on the native machine with a node that the caller provides;
 //! `hand` is the same algorithm written for this program alone, over `core::sync::atomic`. The
