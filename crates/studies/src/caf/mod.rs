@@ -134,7 +134,7 @@ impl Study for Caf {
 /// The note that stands first on the study's page.
 const NOTE: &str = "The baseline is the paper's ring in the mode that fits (one thread a side, or many), with the compare-and-swap of the \
                     machine; the paper's gem5 had none, and guarded its queues for many threads by instructions that cost nothing. A gain \
-                    holds only if it holds too under the window of the cores that is kindest to the ring.";
+                    holds only if it also holds under the window of the cores (smallest, largest, the file's) that gives the ring its best time.";
 
 #[cfg(test)]
 mod tests;

@@ -79,7 +79,8 @@ impl<D: Draw, F> Tornado<'_, D, F> {
         let mut rows: Vec<Span> = groups.filter_map(row).collect();
         let width = |row: &Span| row.greatest.0 - row.least.0;
         rows.sort_by(|a, b| width(b).total_cmp(&width(a)));
-        let note = "One thing at a time, from its least to its greatest effect, each with the choice that gives it.";
+        let note =
+            "Each row varies one open choice: the least and the greatest effect, and the choice that gives each.";
         let others = others.iter().map(|(value, name)| (*value, (*name).to_owned())).collect();
         let (title, x) = ("What the headline hangs on".to_owned(), x.to_owned());
         (!rows.is_empty()).then(|| Figure::from(Spans { title, x, usual, others, rows }).named("tornado").noted(note))

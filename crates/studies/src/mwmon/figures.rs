@@ -57,7 +57,8 @@ fn table(results: &Results<'_>, reading: u32, barrier: bool) -> Option<Figure> {
     let header =
         strings(["by", "work, paper, s", "ours, over mwmon's", "wake-up, paper", "ours", "call, paper", "ours"]);
     let title = format!("Table {}, {}", if barrier { 2 } else { 1 }, why::reading(reading));
-    let note = "Cycles, mean ± standard deviation over repetitions. The paper's `pthreads` stands in the row `futex`, and in table 1 also beside the condition variable.";
+    let note = "Cycles, mean ± standard deviation over repetitions. The paper's row `pthreads` is compared with our `futex`; in table 1 \
+        also with our condition variable.";
     (!rows.is_empty()).then(|| Figure::from(Table { title, header, rows, ..Table::default() }).noted(note))
 }
 
@@ -116,6 +117,7 @@ fn figure_5(results: &Results<'_>, reading: u32) -> Option<Figure> {
         "helper in barriers, %",
     ]);
     let title = format!("Figure 5: one helper that prefetches, {}", why::reading(reading));
-    let note = "Misses are the worker's own loads and stores whose line came from memory. `half`: the smaller size. Memory time is what the worker waited for the memory behind the second level.";
+    let note = "Misses are the worker's own loads and stores whose line came from memory. `half`: the smaller size. Memory time is the time \
+        that the worker waited for the memory behind the second level.";
     (!rows.is_empty()).then(|| Figure::from(Table { title, header, rows, ..Table::default() }).noted(note))
 }

@@ -81,7 +81,8 @@ fn gains(results: &Results<'_>, machine: Machine) -> Option<Figure> {
         .chain(PAPERS)
         .chain(["pa over Default's best seed", "over its median", "Default's spread, %"])
         .collect();
-    let note = "Percent more speed than Default, with 95% intervals over seeds. The spread is the coefficient of variation of Default's times over its seeds.";
+    let note = "Percent more speed than Default, with 95% intervals over seeds. The spread is the coefficient of variation of Default's \
+        times over its seeds.";
     table(format!("Gains on {}", machine.name()), strings(&header), rows, note)
 }
 
@@ -98,7 +99,8 @@ fn beyond(results: &Results<'_>) -> Option<Figure> {
     let mean = cells(&|policy| results.mean_beside(|mix| results.over_default(Machine::One, mix, policy)));
     rows.extend(mean.map(|mean| [vec!["mean".to_owned()], mean].concat()));
     let header: Vec<&str> = ["mix"].into_iter().chain(policies.iter().copied()).collect();
-    let note = "Percent more speed than Default on 1FC-12SC. `linux` is what Linux does with CPUs of unlike capacities; `crit` hears who waits for whom, and programs on this wait \
+    let note = "Percent more speed than Default on 1FC-12SC. `linux` is what Linux does with CPUs of unlike capacities; `crit` hears who \
+        waits for whom, and programs on this wait \
                 tell it nothing; `pa-speedup` has parallelism and speed-ups in one policy.";
     table("Policies that are not the paper's".to_owned(), strings(&header), rows, note)
 }
@@ -126,7 +128,8 @@ fn fairness(results: &Results<'_>) -> Option<Figure> {
     };
     let rows = [DEFAULT].into_iter().chain(PAPERS).chain(OTHERS).filter_map(row).collect();
     let header = strings(&["policy", "STP", "ANTT", "worst slowdown, mean", "worst slowdown of all"]);
-    let note = "Means over the mixes of set 1 without wupwise, on 1FC-12SC. A slowdown is an application's time over its time alone on the machine under pa; STP is the sum of their inverses, ANTT their mean.";
+    let note = "Means over the mixes of set 1 without wupwise, on 1FC-12SC. A slowdown is an application's time over its time alone on the \
+        machine under pa; STP is the sum of their inverses, ANTT their mean.";
     table("Throughput and fairness".to_owned(), header, rows, note)
 }
 
@@ -183,7 +186,8 @@ fn singles(results: &Results<'_>) -> Option<Figure> {
     };
     let rows = SINGLE.iter().filter_map(row).collect();
     let header = strings(&["program", "busy-fcs", "pa", "Amdahl"]);
-    let note = "Percent more speed than Default with 13 threads on 1FC-12SC. Amdahl's closed form has the sequential part on a core of twice the speed, the parallel part \
+    let note = "Percent more speed than Default with 13 threads on 1FC-12SC. Amdahl's closed form has the sequential part on a core of \
+        twice the speed, the parallel part \
                 at the speed of the slow ones, and Default's sequential part on a core at random; no memory and no barriers.";
     table("One program on all cores".to_owned(), header, rows, note)
 }
@@ -216,7 +220,8 @@ fn extensions(results: &Results<'_>) -> Option<Figure> {
     let cases = ["pa", "min-tlp"].into_iter().flat_map(|policy| both.map(|(notify, master)| (policy, notify, master)));
     let rows = cases.chain([("static-ipc", false, false), ("static-ipc", true, false)]).filter_map(row).collect();
     let header = strings(&["policy", "notice", "master", "single thread", "program with sequential parts", "both"]);
-    let note = "Threads spin and never sleep. Percent more speed than Default, mean over gamess + BLAST, hmmer + BLAST and gamess + FFTW on 1FC-12SC.";
+    let note = "Threads spin and never sleep. Percent more speed than Default, mean over gamess + BLAST, hmmer + BLAST and gamess + FFTW on \
+        1FC-12SC.";
     table("PA-RTX: notice and master".to_owned(), header, rows, note)
 }
 
@@ -278,7 +283,8 @@ fn waits(results: &Results<'_>) -> Option<Figure> {
     let all = [WAITS[0], WAITS[1], WAIT, WAITS[2], NOTIFY];
     let rows = all.into_iter().filter_map(row).collect();
     let header = strings(&["wait", "PA's mean gain without wupwise, %", "moves a second"]);
-    let note = "Threads try for so many nanoseconds and then sleep; `notify-park` says so after a tenth of a millisecond. Default waits as in the main experiment.";
+    let note = "Threads try for the given number of nanoseconds and then sleep; under `notify-park` they notify the scheduler after 0.1 ms. \
+        Default waits as in the main experiment.";
     table("How long threads spin".to_owned(), header, rows, note)
 }
 
@@ -324,7 +330,7 @@ fn equal(results: &Results<'_>) -> Option<Figure> {
         "rr, own processor",
         "rr, beside slow cores",
     ]);
-    let note =
-        "All clocks alike and one core named as fast: percent more speed than Default, which is the cost of moves.";
+    let note = "All cores have the same clock, and one is named as fast. Gains are in percent more speed than Default; a negative gain is \
+        the cost of moves.";
     table("What moves cost".to_owned(), header, rows, note)
 }

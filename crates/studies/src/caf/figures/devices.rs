@@ -20,8 +20,8 @@ pub(super) fn open_loop(results: &Results<'_>) -> Option<Figure> {
         names: None,
         series: DEVICES.map(of).into(),
     });
-    let note = "From when a request comes to its answer: the network there and back, waiting, and the device. No core had as many \
-                under way as device.outstanding allows; a run in which one has is refused.";
+    let note = "The time from a request's arrival to its answer: the network both ways, waiting, and the device. No core had as many \
+        requests under way as device.outstanding allows; a run in which one has is refused.";
     Some(figure.named("figure-16a").noted(note))
 }
 

@@ -33,7 +33,11 @@ pub(super) fn threads(results: &Results<'_>) -> Option<Figure> {
     let names = counts.map(|threads| threads.to_string()).into();
     let series = [RING, SOFTWARE, QMD].map(of).into();
     let figure = lines("Figure 6: dequeues alone, cycles an item", "threads", "cycles an item", names, series);
-    Some(figure.named("figure-6").noted("Bulk 8; a queue that another core has filled; the slowest thread's time."))
+    Some(
+        figure
+            .named("figure-6")
+            .noted("Bulks of 8. Other cores have filled the queue. The time is the slowest thread's."),
+    )
 }
 
 pub(super) fn pairs(results: &Results<'_>) -> Option<Figure> {

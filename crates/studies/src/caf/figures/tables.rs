@@ -25,7 +25,7 @@ pub(super) fn time(results: &Results<'_>) -> Option<Figure> {
     }
     let note = format!(
         "A packet comes every {PACE} cycles on average, from half of that to one and a half of it; its time runs until its consumer has it. \
-                What the paper argues against bulk, and does not show."
+                The paper argues that bulks delay items, and shows no figures of it."
     );
     Some(table("An item's time by bulk", &["bulk", "queue", "p50, cycles", "p99", "p99.9"], rows).noted(note))
 }
@@ -60,7 +60,8 @@ pub(super) fn applications(results: &Results<'_>) -> Figure {
         "caf over software",
         "caf, kindest window",
     ];
-    let note = "Cycles a packet, a job, an iteration. The paper's software is the ring, a slot a worker for the distributor, and a master with a ring \
+    let note = "Cycles a packet, a job, an iteration. The paper's software is the ring, a slot a worker for the distributor, and a master \
+        with a ring \
                 to and from each worker for the regression. Other software has a queue of its own for each pair of threads; for the distributor \
                 one queue for all workers.";
     table("Figures 10, 12, 18 and 19: applications", &header, rows).noted(note)

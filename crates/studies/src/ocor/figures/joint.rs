@@ -23,8 +23,8 @@ pub(crate) fn table(items: &[Choices], trials: &[(Trial, Seen)], answer: Option<
     let header = ["set", "otherwise than chosen", "less overhead, %", "less time, %", "plausible"];
     let table = Table {
         title: "Several open choices at once".to_owned(),
-        note: "Means over botss, ilbdc, imag and crowds of vips, one draw each where the name says nothing else. Plausible: without marks \
-               the runs show what is printed, wherever they do as chosen; draws are fitted once more where a set changes these runs."
+        note: "Means over botss, ilbdc, imag and crowds of vips, one draw each where the name says nothing else. A set is plausible if its \
+            runs without marks show the printed figures wherever the runs as chosen do; draws are fitted once more where a set changes these runs."
             .to_owned(),
         header: header.map(str::to_owned).into(),
         rows: trials.iter().map(row).collect(),

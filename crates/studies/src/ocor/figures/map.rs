@@ -63,8 +63,8 @@ fn table(cells: &[Cell], size: usize) -> Option<Figure> {
     header.push("wins".to_owned());
     let title = format!("Where an order pays: {} cores", SIZES[size].0);
     let note = format!(
-        "Less time, in percent of the paper's lock without marks in the same cell. One run each: what is below {CHANCE}% may be chance, and \
-         wins nothing. The oracle is a bound, no hardware. A section of 1 takes about as long as 128 tries."
+        "Time saved, in percent of the time of the paper's lock without marks in the same cell. Each arm has one run, so a saving below \
+            {CHANCE}% may be chance and counts as none. The oracle is a bound, no hardware. A section of 1 takes about as long as 128 tries."
     );
     (!rows.is_empty()).then(|| Figure::from(Table { title, note: String::new(), header, rows }).noted(note))
 }
@@ -103,11 +103,13 @@ pub(crate) fn recommendation(map: &[Spot<'_>], crowd: &Results<'_>) -> Option<St
     let parts = |place: &str| said(over_draws(&crowd.of(PARTS, place), roi));
     (!cells.is_empty()).then(|| {
         format!(
-            "What to build, by {} cells of the map. (1) Marks in routers alone take {:.1}% of the time on average and {:.1}% at most: they are not worth \
+            "What to build, by {} cells of the map. (1) Marks in routers alone take {:.1}% of the time on average and {:.1}% at most: they \
+                are not worth \
              their gates. (2) Where the lock can be changed, change it: a lock in software is faster than the home's order by more than {CHANCE}% in {} cells, slower by as \
              much in {}, and MCS takes {:.1}% on average. (3) Where it cannot, the home's order takes more than {CHANCE}% in {} cells, {meeting} of them with meetings, and \
              {:.1}% on average; it costs more than {CHANCE}% in {}. (4) Routers beside the home add {:.1} points on average, and the bound of an oracle is {:.1}%: the home is \
-             enough. (5) Build the cheapest part first: on crowds, releases that do not wait behind tries take {}% of the time, the order of tries behind them another {}%.",
+             enough. (5) Build the cheapest part first: on crowds, releases that do not wait behind tries take {}% of the time, the order \
+             of tries behind them another {}%.",
             cells.len(),
             mean(1),
             most(1),

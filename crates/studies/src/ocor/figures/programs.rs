@@ -143,7 +143,8 @@ pub(super) fn rest(results: &Results<'_>) -> Vec<Figure> {
             |profile| profile.printed.cs_rate.name(),
         ))
         .named("figure-12a")
-        .noted("In brackets: what table 3 prints. The paper's greatest is ilbdc, its least imag."),
+        .noted("In brackets: whether table 3 of the paper calls the program low or high. In the paper ilbdc has the greatest value and imag \
+            the least."),
         Figure::from(normalised(
             results,
             "Figure 12b: use of the network",
@@ -153,7 +154,8 @@ pub(super) fn rest(results: &Results<'_>) -> Vec<Figure> {
             |profile| profile.printed.network.name(),
         ))
         .named("figure-12b")
-        .noted("In brackets: what table 3 prints. The paper's greatest is botss, its least kdtree."),
+        .noted("In brackets: whether table 3 of the paper calls the program low or high. In the paper botss has the greatest value and \
+            kdtree the least."),
         Figure::from(by_program(
             results,
             "Figure 13: critical sections' share of the region",
@@ -162,7 +164,7 @@ pub(super) fn rest(results: &Results<'_>) -> Vec<Figure> {
         ))
         .named("figure-13")
         .noted(
-            "A share rises where the region gets shorter, with the same time in sections. The paper speaks of a negligible \
+            "With the same time in sections, their share rises when the region gets shorter. The paper speaks of a negligible \
              change; the change of the time itself is claim O15.",
         ),
         Figure::from(by_program(

@@ -76,8 +76,8 @@ pub(super) fn table(results: &Results<'_>) -> Option<Figure> {
         rows,
     };
     Some(Figure::from(table).noted(
-        "Can show it: under the oracle (tries by what is left of them, at no cost, wherever requests wait) the draw's overhead \
-         changes by 10% or more, and by more than its seeds differ. What no order changes tells nothing about this one.",
+        "A draw can show it if its overhead changes by 10% or more under the oracle (tries by what is left of them, at no cost, wherever \
+            requests wait), and by more than its seeds differ. A draw that no order changes says nothing about OCOR.",
     ))
 }
 

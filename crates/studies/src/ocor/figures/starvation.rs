@@ -83,7 +83,7 @@ pub(super) fn table(results: &Results<'_>) -> Option<Figure> {
     };
     Some(
         Figure::from(table)
-            .noted("The greatest of all draws and seeds. The paper bounds starvation by first in, first out alone."),
+            .noted("Each figure is the greatest over all draws and seeds. The paper's only argument against starvation is first in, first out."),
     )
 }
 

@@ -53,7 +53,8 @@ fn table(title: &str, columns: &[Column], results: &Results<'_>, why: &Why<'_>, 
     header.extend(columns.iter().map(|(name, _)| name.clone()));
     let rows = (0..judged[0].len()).map(row).collect();
     Figure::from(Table { title: title.to_owned(), note: String::new(), header, rows }).noted(
-        "Ours with half its 95% interval, and whether the claim's own rule holds of it. The claims of this study are those of \
+        "Each cell has our figure, half of its 95% interval, and whether the figure satisfies the claim's rule. The claims of this study \
+            are those of \
          the paper's placement over all draws; every other column is beside them.",
     )
 }
