@@ -139,6 +139,10 @@ impl<M: Machine> Device<QueueDevice> for Reference<M> {
 
     fn request(self, request: QueueRequest) -> Answered {
         Answered(match request {
+            // Nothing is dropped here, so that no thread has a reason to sleep.
+            QueueRequest::Dequeue { from: Operand { mode: Mode::Arm(_) | Mode::TakeCredits(_), .. } } => {
+                Err(QueueRefusal::Refused)
+            }
             QueueRequest::Enqueue { to, item } => Self::serve(to, Some(item)),
             QueueRequest::Dequeue { from } => Self::serve(from, None),
             _ => Err(QueueRefusal::Refused),
@@ -157,5 +161,9 @@ impl<M: Machine> Device<QueueDevice> for Reference<M> {
 
     fn interrupt(self) {
         panic!("the reference device interrupts no thread");
+    }
+
+    fn armed(self) {
+        panic!("the reference device arms no thread: it drops no request");
     }
 }

@@ -311,6 +311,7 @@ impl Stuck {
                     let held = packet.and_then(|packet| engine.devices.as_ref()?.packet(packet).held);
                     (WaitingOn::Device(device, held.map(|(why, ..)| why)), since)
                 }
+                Some((Waited::Armed(device), since)) => (WaitingOn::Device(device, None), since),
                 Some((Waited::Time, since)) => (WaitingOn::Unknown, since),
                 None => (WaitingOn::Unknown, thread.stats.since),
             };

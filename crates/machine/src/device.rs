@@ -99,6 +99,11 @@ pub trait Device<P: Protocol>: Copy {
 
     /// Sleeps until the device's next interrupt; returns at once if one came since the last call.
     fn interrupt(self);
+
+    /// Sleeps until the device interrupts the calling thread, which has asked for that by a request
+    /// (of a queue device: [`Mode::Arm`](crate::queues::Mode::Arm)). Returns at once if the device
+    /// has done so since the last call. May return early, so that the thread has to look again.
+    fn armed(self);
 }
 
 /// A request in flight. Dropping the ticket makes the request a posted one: its answer is thrown
@@ -127,6 +132,10 @@ impl<P: Protocol> Device<P> for NoDevice {
     }
 
     fn interrupt(self) {
+        match self {}
+    }
+
+    fn armed(self) {
         match self {}
     }
 }

@@ -45,11 +45,25 @@ pub enum Direction {
 pub enum Mode {
     /// The request waits at the device until it can be served: the paper's basic mode.
     Block,
+    /// The request waits like [`Mode::Block`], but not for ever where threads wait for a CPU: after a time the
+    /// device drops the request with [`QueueRefusal::Dropped`], so that the thread can leave its CPU
+    /// to another ([`Mode::Arm`]). A request that `follows` belongs to a row: the device drops it
+    /// too if it has dropped the thread's request before it, for this queue and direction. So a row
+    /// keeps its order.
+    Timed {
+        /// Whether the request is not the first of its row.
+        follows: bool,
+    },
     /// The device refuses the request with [`QueueRefusal::Full`] or [`QueueRefusal::Empty`]. This
     /// mode is an addition of Baton; the paper uses credits instead.
     Try,
     /// A dequeue that takes no item, but all credits of the thread's local pool for this direction.
     TakeCredits(Direction),
+    /// A dequeue that takes no item. The answer is 1 if the queue has an item, or room, now. It is 0
+    /// if the device will interrupt the thread when that is so: the thread may sleep until then
+    /// ([`Device::armed`](crate::device::Device::armed)). A thread is armed for one queue and
+    /// direction, those that it asked for last. [`QueueRefusal::NoRoom`]: too many threads are armed.
+    Arm(Direction),
 }
 
 /// The paper's `qid_reg`: a queue, a priority and flags in one register.
@@ -69,6 +83,9 @@ const PRIORITY: u32 = 32;
 const TRY: u64 = 1 << 40;
 const CREDITS: u64 = 1 << 41;
 const OF_DEQUEUES: u64 = 1 << 42;
+const ARM: u64 = 1 << 43;
+const TIMED: u64 = 1 << 44;
+const FOLLOWS: u64 = 1 << 45;
 
 impl Operand {
     /// A blocking request for `queue` with the lowest priority.
@@ -81,8 +98,12 @@ impl Operand {
         let flags = match self.mode {
             Mode::Block => 0,
             Mode::Try => TRY,
+            Mode::Timed { follows: false } => TIMED,
+            Mode::Timed { follows: true } => TIMED | FOLLOWS,
             Mode::TakeCredits(Direction::Enqueue) => CREDITS,
             Mode::TakeCredits(Direction::Dequeue) => CREDITS | OF_DEQUEUES,
+            Mode::Arm(Direction::Enqueue) => ARM,
+            Mode::Arm(Direction::Dequeue) => ARM | OF_DEQUEUES,
         };
         u64::from(self.queue.0) | u64::from(self.priority) << PRIORITY | flags
     }
@@ -92,8 +113,12 @@ impl Operand {
         let mode = match register & !(u64::from(u32::MAX) | 0xff << PRIORITY) {
             0 => Mode::Block,
             TRY => Mode::Try,
+            TIMED => Mode::Timed { follows: false },
+            flags if flags == TIMED | FOLLOWS => Mode::Timed { follows: true },
             flags if flags == CREDITS => Mode::TakeCredits(Direction::Enqueue),
             flags if flags == CREDITS | OF_DEQUEUES => Mode::TakeCredits(Direction::Dequeue),
+            ARM => Mode::Arm(Direction::Enqueue),
+            flags if flags == ARM | OF_DEQUEUES => Mode::Arm(Direction::Dequeue),
             _ => return None,
         };
         Some(Operand { queue: QueueId(register as u32), priority: (register >> PRIORITY) as u8, mode })
@@ -290,8 +315,16 @@ mod tests {
     #[test]
     fn what_is_asked_arrives_as_it_was_sent() {
         let queue = QueueId(0x8001_0007);
-        let modes =
-            [Mode::Block, Mode::Try, Mode::TakeCredits(Direction::Enqueue), Mode::TakeCredits(Direction::Dequeue)];
+        let modes = [
+            Mode::Block,
+            Mode::Try,
+            Mode::Timed { follows: false },
+            Mode::Timed { follows: true },
+            Mode::TakeCredits(Direction::Enqueue),
+            Mode::TakeCredits(Direction::Dequeue),
+            Mode::Arm(Direction::Enqueue),
+            Mode::Arm(Direction::Dequeue),
+        ];
         let operands = modes.map(|mode| Operand { queue, priority: 5, mode });
         let all = [
             QueueRequest::Allocate { entries: 128, queues: 16, enqueue_credits: true, dequeue_credits: false },
@@ -313,7 +346,9 @@ mod tests {
             Words::new(5, [0]),
             Words::new(6, [0]),
             Words::new(9, [0]),
-            Words::new(ENQUEUE, [1 << 43, 0]),
+            Words::new(ENQUEUE, [1 << 46, 0]),
+            Words::new(DEQUEUE, [FOLLOWS]),
+            Words::new(DEQUEUE, [ARM | TIMED]),
             Words::new(DEQUEUE, [OF_DEQUEUES]),
             Words::new(DEQUEUE, [TRY | CREDITS]),
             Words::new(RELEASE, [1 << 32]),

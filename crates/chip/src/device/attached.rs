@@ -32,8 +32,8 @@ pub(crate) enum Consequence {
     Written(u32),
     /// A device's endpoint has a place in the network again.
     Place(u32),
-    /// A device interrupts a CPU.
-    Interrupt { device: u32, cpu: u32 },
+    /// A device interrupts a CPU, for this thread or ([`OUTSIDE`]) for the one that waits.
+    Interrupt { device: u32, cpu: u32, thread: ThreadId },
 }
 
 struct Attached {
@@ -233,6 +233,20 @@ impl Devices {
         answer.filter(|_| taken == Taken::Yes)
     }
 
+    /// Tells the devices whether threads wait for a CPU, if that has changed. It takes no time.
+    pub(crate) fn crowd(&mut self, crowded: bool, now: u64) {
+        if std::mem::replace(&mut self.subjects.crowded, crowded) == crowded {
+            return;
+        }
+        for device in 0..self.config.count {
+            let at = &mut self.all[device as usize];
+            let cycle = at.ratio.cycle_at(now);
+            let mut port = Port { now: cycle, cpus: self.cpus, effects: &mut self.effects };
+            at.device.crowded(crowded, &mut port);
+            self.settle(device, cycle, now);
+        }
+    }
+
     /// A request that is answered before it leaves its core.
     pub(crate) fn answered_at_once(&mut self, device: u32, thread: ThreadId, answer: Answer) -> u32 {
         let packet = Packet::without_answer(device, thread, 0, PacketAt::Here);
@@ -345,8 +359,9 @@ impl Devices {
                 self.out.push_back(Consequence::Here(id));
             }
             PacketAt::Interrupt => {
+                let thread = packet.thread;
                 self.packets.forget(id);
-                self.out.push_back(Consequence::Interrupt { device, cpu });
+                self.out.push_back(Consequence::Interrupt { device, cpu, thread });
             }
             PacketAt::Waiting | PacketAt::There | PacketAt::Here | PacketAt::Landing => {
                 unreachable!("packet {id} arrives twice")
@@ -490,8 +505,8 @@ impl Devices {
                 let tick = &mut self.all[device as usize].tick;
                 *tick = at.min(*tick);
             }
-            Effect::Interrupt { cpu } => {
-                let id = self.packets.put(Packet::interrupt(device, cpu));
+            Effect::Interrupt { cpu, thread } => {
+                let id = self.packets.put(Packet::interrupt(device, cpu, thread));
                 self.depart(id, true, now);
             }
         }

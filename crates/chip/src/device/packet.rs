@@ -61,9 +61,9 @@ pub(crate) struct Packet {
 }
 
 impl Packet {
-    /// A device's interrupt of a CPU: of no thread.
-    pub(super) fn interrupt(device: u32, cpu: u32) -> Packet {
-        Packet::without_answer(device, OUTSIDE, cpu, PacketAt::Interrupt)
+    /// A device's interrupt of a CPU, for a thread or for none.
+    pub(super) fn interrupt(device: u32, cpu: u32, thread: Option<ThreadId>) -> Packet {
+        Packet::without_answer(device, thread.unwrap_or(OUTSIDE), cpu, PacketAt::Interrupt)
     }
 
     /// A packet that is no request.

@@ -19,7 +19,7 @@ impl Devices {
         }
     }
 
-    /// A thread ends: the devices take its credits back, when none of its posted requests is under
+    /// A thread ends: the devices take its credits back and forget what it is armed for, when none of its posted requests is under
     /// way. This takes no time; no thread waits for it.
     pub(crate) fn retire(&mut self, thread: ThreadId, now: u64) {
         if !self.subjects.joined.contains(&thread) {
@@ -31,6 +31,7 @@ impl Devices {
             return;
         }
         self.subjects.joined.retain(|joined| *joined != thread);
+        self.subjects.was_fired(thread);
         for device in 0..self.config.count {
             let words = [u64::from(thread), ANY_QUEUE, 0];
             let _ = self.call_at_once(device, Words { tag: Step::Retire.tag(), words }, now);

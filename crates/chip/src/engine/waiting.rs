@@ -57,4 +57,6 @@ pub(crate) enum Waited {
     Time,
     /// A device: an answer, or its interrupt.
     Device(u32),
+    /// A device's interrupt that the thread asked for.
+    Armed(u32),
 }

@@ -3,6 +3,7 @@
 
 use crate::base::event::Event;
 use crate::base::queue::Rank;
+use crate::base::thread::{OUTSIDE, ThreadId};
 use crate::device::agenda::DeviceEvent;
 use crate::device::attached::Consequence;
 use crate::device::packet::{Packet, PacketAt};
@@ -65,7 +66,7 @@ impl Engine {
                 Consequence::Back(packet) => self.request_back(packet),
                 Consequence::Write(packet) => self.write_answer(packet),
                 Consequence::Written(packet) => self.answer_written(packet),
-                Consequence::Interrupt { device, cpu } => self.interrupt(device, cpu),
+                Consequence::Interrupt { device, cpu, thread } => self.interrupt(device, cpu, thread),
             }
         }
         let Some(devices) = &mut self.devices else { return };
@@ -91,6 +92,16 @@ impl Engine {
         })
     }
 
+    /// Tells the devices whether a thread waits for a CPU.
+    #[inline]
+    pub(super) fn tell_of_crowd(&mut self) {
+        let now = self.now;
+        if let Some(devices) = &mut self.devices {
+            devices.crowd(self.os.ready > 0, now);
+            self.devices_did();
+        }
+    }
+
     fn answer_here(&mut self, id: u32) {
         let Some(devices) = &mut self.devices else { return };
         let Packet { thread, wanted, .. } = *devices.packet(id);
@@ -101,16 +112,22 @@ impl Engine {
     }
 
     /// A device interrupts a CPU. Its handler takes `device.interrupt` cycles there, as ticks and
-    /// calls between CPUs take theirs, and wakes the thread that has waited for the device for
-    /// longest. Without such a thread, the interrupt is kept for the next one that asks.
-    fn interrupt(&mut self, device: u32, cpu: u32) {
+    /// calls between CPUs take theirs, and wakes the thread that the interrupt is for, else the one
+    /// that has waited for the device for longest. Without such a thread, the interrupt is kept for
+    /// the next one that asks.
+    fn interrupt(&mut self, device: u32, cpu: u32, thread: ThreadId) {
         // A device may name a CPU that does not exist.
         let Some(core) = self.os.cpus.get(cpu as usize).map(|cpu| cpu.core) else { return };
         let Some(devices) = &mut self.devices else { return };
         let cost = devices.of_one(device).interrupt.0;
-        let waiting = &mut devices.waiting[device as usize];
-        let waiter = (!waiting.is_empty()).then(|| waiting.remove(0));
-        devices.pending[device as usize] += u64::from(waiter.is_none());
+        let waiter = if thread == OUTSIDE {
+            let waiting = &mut devices.waiting[device as usize];
+            let waiter = (!waiting.is_empty()).then(|| waiting.remove(0));
+            devices.pending[device as usize] += u64::from(waiter.is_none());
+            waiter
+        } else {
+            devices.subjects.fires(thread).then_some(thread)
+        };
         self.interrupt_cpu(cpu, cost);
         let Some(waiter) = waiter else { return };
         let running = self.os.cpus[cpu as usize].current.map(|id| &self.threads[id as usize]);

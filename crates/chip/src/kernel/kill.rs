@@ -71,6 +71,11 @@ impl Engine {
             Waited::Cell(offset) if !self.os.layout.in_memory() => self.os.futexes.forget(offset, id),
             Waited::Thread(other) => self.threads[other as usize].os.joiners.retain(|&joiner| joiner != id),
             Waited::Device(device) => self.forget_device(id, device),
+            Waited::Armed(_) => {
+                if let Some(devices) = &mut self.devices {
+                    devices.subjects.asleep.retain(|asleep| *asleep != id);
+                }
+            }
             Waited::Cell(_) | Waited::Time => {}
         }
     }

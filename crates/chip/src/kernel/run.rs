@@ -23,9 +23,12 @@ impl Engine {
         thread.charge(reason, now);
         thread.wait.waits_on = None;
         thread.state = State::Ready;
+        self.os.ready += 1;
         self.app_can_run(id, true);
         self.tell(|policy, now, out| policy.wake(now, sched::ThreadId(id), out));
-        self.decide()
+        let roused = self.decide();
+        self.tell_of_crowd();
+        roused
     }
 
     /// If `cpu` is online and idle, asks the policy for a thread and begins to run it there.
@@ -137,6 +140,7 @@ impl Engine {
         let thread = &mut self.threads[id as usize];
         thread.charge(reason, now);
         thread.state = State::Ready;
+        self.os.ready += 1;
         if matches!(thread.wait.waits_on, Some((Waited::Device(_), _))) {
             // The thread has looked for the device's answer, in vain.
             thread.wait.looked = now;
@@ -176,6 +180,7 @@ impl Engine {
             }
         }
         self.decide();
+        self.tell_of_crowd();
     }
 
     /// Gives the CPU to a ready thread. Returns when the CPU will have switched, which takes
@@ -191,6 +196,7 @@ impl Engine {
         let thread = &mut self.threads[id as usize];
         thread.charge(Reason::Ready, now);
         thread.state = State::Starting;
+        self.os.ready -= 1;
         let moved = thread.os.has_run && thread.core != core;
         (thread.cpu, thread.core, thread.os.has_run) = (cpu, core, true);
         if let Some(devices) = &mut self.devices {

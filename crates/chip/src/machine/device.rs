@@ -18,7 +18,7 @@ use crate::machine::kernel::{kernel, until_woken};
 use baton_chipfile::peripheral::port::{Answer, Request, Subject};
 use baton_machine::Devices;
 use baton_machine::device::{self as verbs, Payload, Protocol, Words};
-use baton_machine::queues::{Post, QueueDevice};
+use baton_machine::queues::{Mode, Operand, Post, QueueDevice, QueueRequest};
 use std::marker::PhantomData;
 
 /// A device of the chip.
@@ -104,8 +104,39 @@ impl Device {
         })
     }
 
+    /// Sleeps until the device interrupts the calling thread, which has asked for that; returns at
+    /// once if it has done so since the last call, and at a signal. Costs a system call.
+    ///
+    /// # Panics
+    /// Outside of guest code.
+    pub fn armed(self) {
+        kernel(qimu::call_price(self.0));
+        until_woken(|engine| {
+            let id = engine.running;
+            let Some(devices) = &mut engine.devices else { return true };
+            if devices.subjects.was_fired(id) {
+                return true;
+            }
+            devices.subjects.asleep.push(id);
+            engine.sleep(Waited::Armed(self.0), u64::MAX);
+            false
+        });
+    }
+
+    /// Notes that the thread asks for an interrupt, if it does, so that devices forget the thread
+    /// when it ends.
+    fn note_arm(self, words: Words) {
+        if let Some(QueueRequest::Dequeue { from: Operand { mode: Mode::Arm(_), .. } }) =
+            QueueRequest::from_words(words)
+            && speaks(self.0, QueueDevice::KIND)
+        {
+            devices(|devices| devices.subjects.joins(running()));
+        }
+    }
+
     fn send(self, Words { tag: op, words }: Words) -> Ticket {
         assert!(running() != OUTSIDE, "devices are for guest threads");
+        self.note_arm(Words { tag: op, words });
         let subject = qimu::subject();
         let request = Request { packet: 0, op, words, privileged: false, cpu: 0, subject };
         if qimu::qimu(|_| ()).is_none() {
@@ -185,6 +216,10 @@ impl<P: Protocol> verbs::Device<P> for DeviceOf<P> {
 
     fn interrupt(self) {
         self.0.interrupt();
+    }
+
+    fn armed(self) {
+        self.0.armed();
     }
 }
 

@@ -54,7 +54,7 @@ pub(super) fn translate(words: Words) -> Result<Option<Aimed>, QueueRefusal> {
         Some(QueueRequest::Dequeue { from }) => (from, Direction::Dequeue),
         _ => return Ok(None),
     };
-    let direction = if let Mode::TakeCredits(of) = operand.mode { of } else { direction };
+    let direction = if let Mode::TakeCredits(of) | Mode::Arm(of) = operand.mode { of } else { direction };
     let (id, (process, cpu)) = (operand.queue, here());
     let cached = match qimu(|qimu| qimu.look_up(cpu, id)).flatten() {
         Some(cached) => Some(cached),

@@ -53,6 +53,8 @@ pub(crate) struct Quiet {
 pub(crate) struct Os {
     /// The CPUs onto which threads are scheduled: the contexts of the cores in use.
     pub(crate) cpus: Vec<Cpu>,
+    /// Number of threads that wait for a CPU.
+    pub(crate) ready: u32,
     pub(crate) policy: Policy,
     /// The governor, which decides clocks; `None` if clocks stay as they are.
     pub(crate) governing: Option<Governing>,
@@ -90,6 +92,7 @@ impl Os {
     pub(crate) fn new(chip: &Chip, kinds: &CoresByKind, contexts: &[CoreId], layout: Layout, seed: u64) -> Os {
         Os {
             cpus: contexts.iter().map(|&core| Cpu::new(core)).collect(),
+            ready: 0,
             policy: Policy::new(chip, kinds, contexts),
             governing: Governing::new(chip, kinds, contexts),
             locks: Locks::default(),

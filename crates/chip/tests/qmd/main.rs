@@ -1,6 +1,7 @@
 //! CAF's queue device on a chip: threads that enqueue and dequeue. The device by itself, cycle by cycle, is tested beside its
 //! source (`cargo test -p baton-chip --lib qmd`).
 
+mod crowded;
 mod figure4;
 mod files;
 mod library;

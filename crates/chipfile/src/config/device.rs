@@ -166,7 +166,7 @@ impl Devices {
     /// Returns a key that a device needs and has not, with the device's kind.
     pub fn missing(&self) -> Option<(&'static DeviceKind, &'static OwnKey)> {
         self.each().find_map(|one| {
-            let key = one.kind.keys.iter().find(|key| key.is_needed() && one.settings.get(key.name).is_none())?;
+            let key = one.kind.keys.iter().find(|key| key.needed && one.settings.get(key.name).is_none())?;
             Some((one.kind, key))
         })
     }

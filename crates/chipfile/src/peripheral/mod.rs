@@ -50,6 +50,12 @@ macro_rules! may_do {
             let _ = (answered, port);
         }
 
+        /// Notes whether threads wait for a CPU from now on. The operating system says so when it
+        /// changes.
+        fn crowded(&mut self, crowded: bool, port: &mut Port<'_>) {
+            let _ = (crowded, port);
+        }
+
         /// Returns the first setting of the device that does not fit the number of requests that a
         /// thread may have under way (`device.outstanding`).
         fn misfit(&self, outstanding: u32) -> Option<SettingMisfit> {

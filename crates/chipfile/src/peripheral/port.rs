@@ -113,6 +113,9 @@ pub enum Effect {
     Interrupt {
         /// The CPU.
         cpu: u32,
+        /// The thread that the interrupt is for, which sleeps until it comes; `None`: it is for
+        /// the thread that has waited for the device's interrupts for longest.
+        thread: Option<u32>,
     },
 }
 
@@ -200,6 +203,11 @@ impl Port<'_> {
 
     /// Interrupts a CPU.
     pub fn interrupt(&mut self, cpu: Cpu) {
-        self.effects.push(Effect::Interrupt { cpu: cpu.0 });
+        self.effects.push(Effect::Interrupt { cpu: cpu.0, thread: None });
+    }
+
+    /// Interrupts a CPU for a thread that sleeps until then, there or elsewhere.
+    pub fn interrupt_for(&mut self, cpu: Cpu, thread: u32) {
+        self.effects.push(Effect::Interrupt { cpu: cpu.0, thread: Some(thread) });
     }
 }

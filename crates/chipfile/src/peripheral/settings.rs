@@ -12,13 +12,8 @@ pub struct OwnKey {
     pub takes: ValueKind,
     /// The purpose of the key.
     pub what: &'static str,
-}
-
-impl OwnKey {
-    /// Whether a chip file must give a value. A switch that is absent is off.
-    pub fn is_needed(&self) -> bool {
-        !matches!(self.takes, ValueKind::Switch)
-    }
+    /// Whether a chip file must give a value.
+    pub needed: bool,
 }
 
 /// Values of keys, in the order of the keys' names.
@@ -60,6 +55,9 @@ impl Settings {
 
 /// A type that can be made from a key's value.
 pub trait Setting: Sized {
+    /// Whether a chip file must give a value.
+    const NEEDED: bool = true;
+
     /// Converts the value; `None` if it is of another sort.
     fn of(value: &Value) -> Option<Self>;
 
@@ -91,6 +89,8 @@ impl Setting for Cycles {
 }
 
 impl Setting for bool {
+    const NEEDED: bool = false;
+
     fn of(value: &Value) -> Option<bool> {
         match value {
             Value::Switch(on) => Some(*on),
@@ -100,6 +100,22 @@ impl Setting for bool {
 
     fn absent() -> Option<bool> {
         Some(false)
+    }
+}
+
+/// A number that is `N` if its key is absent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Or<const N: u64>(pub u64);
+
+impl<const N: u64> Setting for Or<N> {
+    const NEEDED: bool = false;
+
+    fn of(value: &Value) -> Option<Or<N>> {
+        u64::of(value).map(Or)
+    }
+
+    fn absent() -> Option<Or<N>> {
+        Some(Or(N))
     }
 }
 
@@ -114,7 +130,12 @@ macro_rules! settings {
         impl $name {
             /// The keys.
             pub const KEYS: &[$crate::peripheral::OwnKey] = &[
-                $($crate::peripheral::OwnKey { name: stringify!($field), takes: $takes, what: $what }),*
+                $($crate::peripheral::OwnKey {
+                    name: stringify!($field),
+                    takes: $takes,
+                    what: $what,
+                    needed: <$type as $crate::peripheral::settings::Setting>::NEEDED,
+                }),*
             ];
 
             /// Reads the values of a chip file.

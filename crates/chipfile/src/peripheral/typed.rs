@@ -40,6 +40,10 @@ impl<D: TypedDevice> Device for Typed<D> {
         self.0.left(answered, port);
     }
 
+    fn crowded(&mut self, crowded: bool, port: &mut Port<'_>) {
+        self.0.crowded(crowded, port);
+    }
+
     fn misfit(&self, outstanding: u32) -> Option<SettingMisfit> {
         self.0.misfit(outstanding)
     }

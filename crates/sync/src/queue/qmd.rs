@@ -4,13 +4,18 @@
 //!
 //! A request travels to the device and back. [`RawQueue::enqueue_all`] and
 //! [`RawQueue::dequeue_all`] have several requests in flight at once, as many as the machine
-//! allows; [`Qmd::post`] does not wait for its request at all. The device holds back a thread that
-//! must wait, whatever wait policy the thread names.
+//! allows; [`Qmd::post`] does not wait for its request at all.
+//!
+//! The device holds back a thread that must wait, which keeps its CPU. Where other threads wait for
+//! a CPU, the device drops the request after a time. The thread then sleeps until the queue has an
+//! item or room: at once if its wait policy parks, else when a second request was dropped. It asks
+//! the device for an interrupt; the answer says whether there is something now, and an interrupt
+//! that comes before the thread sleeps is not lost.
 
 use super::{Counted, QueueError, QueueInfo, RawQueue, Side, check_capacity};
 use baton_machine::Ordering::Acquire;
 use baton_machine::device::{Device, Ticket};
-use baton_machine::queues::{Mode, Operand, QueueDevice, QueueId, QueueRefusal, QueueRequest};
+use baton_machine::queues::{Direction, Mode, Operand, QueueDevice, QueueId, QueueRefusal, QueueRequest};
 use baton_machine::{Machine, Wait, Word};
 use core::marker::PhantomData;
 
@@ -73,20 +78,55 @@ impl<M: Machine, T: Word> Qmd<M, T> {
         drop(self.device.request(self.putting(item, Mode::Block)));
     }
 
-    /// Makes `n` requests with several in flight, and passes each answer to `take`, in order.
-    fn each(&self, n: usize, ask: impl Fn(usize) -> QueueRequest, mut take: impl FnMut(usize, Option<u64>)) {
+    /// Makes a row of `n` requests with several in flight, and passes each answer to `take`, in
+    /// order. Returns the number of requests that were served: all that come before one that the
+    /// device has dropped.
+    fn row(&self, n: usize, ask: impl Fn(usize, Mode) -> QueueRequest, mut take: impl FnMut(usize, u64)) -> usize {
         let mut under_way: [Option<Asked<M>>; UNDER_WAY] = [const { None }; UNDER_WAY];
-        for i in 0..n {
-            let ticket = &mut under_way[i % UNDER_WAY];
-            if let Some(ticket) = ticket.take() {
-                take(i - UNDER_WAY, given(ticket.wait()));
+        let mut served = 0;
+        let mut answered = |i: usize, ticket: Asked<M>| {
+            let answer = given(ticket.wait());
+            if let Some(word) = answer {
+                assert!(served == i, "a queue device served a request behind one of its row that it had dropped");
+                take(i, word);
+                served += 1;
             }
-            *ticket = Some(self.device.request(ask(i)));
+            answer.is_some()
+        };
+        let mut made = 0;
+        while made < n {
+            let ticket = &mut under_way[made % UNDER_WAY];
+            if let Some(ticket) = ticket.take()
+                && !answered(made - UNDER_WAY, ticket)
+            {
+                break;
+            }
+            *ticket = Some(self.device.request(ask(made, Mode::Timed { follows: made > 0 })));
+            made += 1;
         }
-        for i in n.saturating_sub(UNDER_WAY)..n {
+        for i in made.saturating_sub(UNDER_WAY)..made {
             if let Some(ticket) = under_way[i % UNDER_WAY].take() {
-                take(i, given(ticket.wait()));
+                answered(i, ticket);
             }
+        }
+        served
+    }
+
+    /// Follows a request that the device has dropped, after `drops` others of this call. Sleeps
+    /// until the queue has an item (or room), or returns at once so that the thread asks again.
+    #[cold]
+    fn stand_aside(&self, direction: Direction, drops: &mut u32, wait: Wait) {
+        *drops += 1;
+        M::relax();
+        if *drops < if wait.parks() { 1 } else { 2 } {
+            return;
+        }
+        let arm = QueueRequest::Dequeue { from: self.operand(Mode::Arm(direction)) };
+        match self.device.request(arm).wait() {
+            Ok(0) => self.device.armed(),
+            // There is something now, or the device has no place for another thread: ask again.
+            Ok(_) | Err(QueueRefusal::NoRoom | QueueRefusal::Dropped) => {}
+            Err(why) => refused(why),
         }
     }
 }
@@ -99,8 +139,7 @@ unsafe impl<M: Machine, T: Word> RawQueue<M> for Qmd<M, T> {
         name: "qmd",
         what: "lies in the machine's queue device; threads reach it by requests, several under way in bulk",
         source: "CAF: Wang and others, PACT 2016",
-        limits: "needs a queue device; items of up to eight bytes; waits as the device does, which keeps the core; a device that \
-                 drops requests does not keep the order of a bulk",
+        limits: "needs a queue device; items of up to eight bytes; a waiting thread keeps its CPU unless others wait for one",
         producers: Side::Multi,
         consumers: Side::Multi,
         bulk: false,
@@ -151,14 +190,21 @@ unsafe impl<M: Machine, T: Word> RawQueue<M> for Qmd<M, T> {
         Some(item)
     }
 
-    unsafe fn enqueue(&self, item: T, _: Wait) {
-        while given(self.device.request(self.putting(item, Mode::Block)).wait()).is_none() {}
+    unsafe fn enqueue(&self, item: T, wait: Wait) {
+        let timed = self.putting(item, Mode::Timed { follows: false });
+        let mut drops = 0;
+        while given(self.device.request(timed).wait()).is_none() {
+            self.stand_aside(Direction::Enqueue, &mut drops, wait);
+        }
     }
 
-    unsafe fn dequeue(&self, _: Wait) -> T {
+    unsafe fn dequeue(&self, wait: Wait) -> T {
+        let timed = self.taking(Mode::Timed { follows: false });
+        let mut drops = 0;
         let item = loop {
-            if let Some(item) = given(self.device.request(self.taking(Mode::Block)).wait()) {
-                break T::from_bits(item);
+            match given(self.device.request(timed).wait()) {
+                Some(item) => break T::from_bits(item),
+                None => self.stand_aside(Direction::Dequeue, &mut drops, wait),
             }
         };
         // Acquire for the reason in `try_dequeue`.
@@ -167,30 +213,24 @@ unsafe impl<M: Machine, T: Word> RawQueue<M> for Qmd<M, T> {
     }
 
     unsafe fn enqueue_all(&self, items: &[T], wait: Wait) {
-        let again = |i: usize, answer: Option<u64>| {
-            if answer.is_none() {
-                // SAFETY: any number of threads may enqueue.
-                unsafe { self.enqueue(items[i], wait) };
+        let (mut sent, mut drops) = (0, 0);
+        while sent < items.len() {
+            let left = &items[sent..];
+            sent += self.row(left.len(), |i, mode| self.putting(left[i], mode), |_, _| {});
+            if sent < items.len() {
+                self.stand_aside(Direction::Enqueue, &mut drops, wait);
             }
-        };
-        self.each(items.len(), |i| self.putting(items[i], Mode::Block), again);
+        }
     }
 
-    unsafe fn dequeue_all(&self, items: &mut [T], _: Wait) {
-        let mut got = 0;
+    unsafe fn dequeue_all(&self, items: &mut [T], wait: Wait) {
+        let (mut got, mut drops) = (0, 0);
         while got < items.len() {
-            // Items that the device drops are missing at the end, so that those which arrived stay
-            // in order.
-            self.each(
-                items.len() - got,
-                |_| self.taking(Mode::Block),
-                |_, item| {
-                    if let Some(item) = item {
-                        items[got] = T::from_bits(item);
-                        got += 1;
-                    }
-                },
-            );
+            let left = &mut items[got..];
+            got += self.row(left.len(), |_, mode| self.taking(mode), |i, item| left[i] = T::from_bits(item));
+            if got < items.len() {
+                self.stand_aside(Direction::Dequeue, &mut drops, wait);
+            }
         }
         // Acquire for the reason in `try_dequeue`.
         M::fence(Acquire);

@@ -5,8 +5,8 @@
 //! turns. With [`Sharing::All`] a buffer is shared by all contexts, and a request that cannot be
 //! served delays requests of other contexts (figure 4 of the paper).
 //!
-//! Requests for credits have a buffer of their own, because they never wait for an item: behind a
-//! dequeue that waits, they would wait for no reason of their own.
+//! Requests for credits, and those that arm a thread, have a buffer of their own, because they never
+//! wait for an item: behind a dequeue that waits, they would wait for no reason of their own.
 //!
 //! The scheduler tries the head of the buffer that it picks. If the queue of that request is full,
 //! or empty, the request stays and blocks its buffer. With [`Retry::Slot`], a failed try costs the
@@ -14,7 +14,7 @@
 //! buffer.
 
 use crate::peripheral::port::Request;
-use baton_machine::queues::{Direction, QueueRequest};
+use baton_machine::queues::{Direction, Operand, QueueRequest};
 use std::collections::VecDeque;
 
 /// The contexts that share a buffer.
@@ -49,8 +49,9 @@ pub enum Retry {
 pub(super) enum Lane {
     /// The buffer for requests of a direction and a priority.
     Items(Direction, u8),
-    /// The buffer for requests for credits, which the engine for dequeues serves.
-    Credits,
+    /// The buffer for requests that never wait: for credits, and of threads that ask to be
+    /// interrupted. The engine for dequeues serves it.
+    Prompt,
 }
 
 impl Lane {
@@ -58,7 +59,7 @@ impl Lane {
     pub(super) fn direction(self) -> Direction {
         match self {
             Lane::Items(direction, _) => direction,
-            Lane::Credits => Direction::Dequeue,
+            Lane::Prompt => Direction::Dequeue,
         }
     }
 }
@@ -79,7 +80,19 @@ pub(super) struct Waiting {
     pub(super) tried: u64,
 }
 
-/// The requests of one direction and priority, or those for credits.
+/// Returns the direction of a request for a queue, and its operand.
+///
+/// # Panics
+/// The request is not for a queue; buffers hold no such requests.
+pub(super) fn aim(asked: &QueueRequest) -> (Direction, Operand) {
+    match *asked {
+        QueueRequest::Enqueue { to, .. } => (Direction::Enqueue, to),
+        QueueRequest::Dequeue { from } => (Direction::Dequeue, from),
+        _ => unreachable!("{asked:?} in a buffer"),
+    }
+}
+
+/// The requests of one direction and priority, or those that never wait.
 struct Buffer {
     lane: Lane,
     /// Number of picks of the buffer in a turn.
@@ -127,7 +140,7 @@ impl Buffers {
         };
         let buffer = |lane| Buffer { lane, weight: weight(lane), lines: Vec::new(), turn: 0, count: 0 };
         let each = |&direction| (0..priorities as u8).map(move |priority| Lane::Items(direction, priority));
-        let credits = directions.contains(&Direction::Dequeue).then_some(Lane::Credits);
+        let credits = directions.contains(&Direction::Dequeue).then_some(Lane::Prompt);
         let buffers: Vec<Buffer> = directions.iter().flat_map(each).chain(credits).map(buffer).collect();
         let left = buffers[0].weight;
         Buffers { buffers, sharing, turn: 0, left }
@@ -238,6 +251,12 @@ impl Buffers {
         self.buffers.iter().flat_map(|buffer| &buffer.lines).filter_map(VecDeque::front)
     }
 
+    /// Returns the first request of each line for which `which` holds.
+    pub(super) fn firsts(&self, which: impl Fn(&Waiting) -> bool + Copy) -> impl Iterator<Item = &Waiting> {
+        let lines = self.buffers.iter().flat_map(|buffer| &buffer.lines);
+        lines.filter_map(move |line| line.iter().find(|waiting| which(waiting)))
+    }
+
     /// Returns the requests that wait in a context's lines, or in lines that contexts share.
     pub(super) fn waiting(&self, cpu: u32) -> impl Iterator<Item = &Waiting> {
         let line = if self.sharing == Sharing::Context { cpu as usize } else { 0 };
@@ -280,7 +299,7 @@ impl Buffers {
 mod tests {
     use super::*;
     use crate::peripheral::port::Subject;
-    use baton_machine::queues::{Operand, QueueId};
+    use baton_machine::queues::QueueId;
 
     fn waiting(lane: Lane, cpu: u32) -> Waiting {
         let asked = QueueRequest::Dequeue { from: Operand::of(QueueId(0)) };

@@ -4,6 +4,7 @@
 use super::Qmd;
 use super::buffers::Waiting;
 use super::credits::Pools;
+use super::rows::Row;
 use super::storage::Slot;
 use crate::peripheral::port::{Port, Request};
 use baton_machine::queues::{Direction, QueueId, QueueRefusal, QueueRequest};
@@ -90,20 +91,24 @@ impl Qmd {
         Ok(items)
     }
 
-    /// Refuses the requests for which `which` holds, and removes them from their buffers. Returns
-    /// the number of requests.
+    /// Refuses the requests for which `which` holds, with the rest of their rows, and removes them
+    /// from their buffers. Returns the number of requests.
     pub(super) fn drop_requests(
         &mut self,
         port: &mut Port<'_>,
         why: QueueRefusal,
         which: impl Fn(&Waiting) -> bool,
     ) -> u64 {
-        let (now, mut count) = (port.now(), 0);
-        self.take_out(now, which, |waiting| {
-            count += 1;
-            port.reply(&waiting.request, now + 1, Err::<u64, _>(why));
-        });
-        count
+        let (now, mut out) = (port.now(), Vec::new());
+        self.take_out(now, which, |waiting| out.push(waiting));
+        let rows: Vec<Row> = out.iter().filter_map(Row::of).collect();
+        if !rows.is_empty() {
+            let in_row = |waiting: &Waiting| Row::of(waiting).is_some_and(|row| rows.contains(&row));
+            self.take_out(now, in_row, |waiting| out.push(waiting));
+            rows.iter().for_each(|row| self.arms.ends(*row));
+        }
+        out.iter().for_each(|waiting| port.reply(&waiting.request, now + 1, Err::<u64, _>(why)));
+        out.len() as u64
     }
 
     /// Removes the requests for which `which` holds from their buffers, and passes each to `out`.

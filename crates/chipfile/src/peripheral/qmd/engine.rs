@@ -113,7 +113,11 @@ impl Qmd {
         for engine in 0..self.engines.len() {
             if self.engines[engine].is_awake() && self.one_turn(engine, port) {
                 self.wake_all(now + 1);
+                changed = true;
             }
+        }
+        if changed {
+            self.fire(port);
         }
         if cfg!(debug_assertions) || self.settings.check {
             self.check();
@@ -181,30 +185,40 @@ impl Qmd {
         changed
     }
 
-    /// Runs the timer: empties buffers from which no request has been served for too long, and
-    /// interrupts their contexts; takes back credits that were not spent for as long.
+    /// Runs the timer: for buffers from which no request has been served for too long, for credits
+    /// that were not spent for as long, and for timed requests.
     fn expire(&mut self, port: &mut Port<'_>) {
         let now = port.now();
         if self.look.is_none_or(|at| at > now) {
             return;
         }
-        let timeout = self.settings.timeout;
-        self.age_credits(now);
+        if self.settings.timeout > 0 {
+            self.empty_late_buffers(port);
+            self.age_credits(now);
+        }
+        self.lose_patience(port);
+        self.look = self.too_old_at().map(|(at, _)| at).chain(self.patience_ends()).min();
+    }
+
+    /// Drops the requests of contexts from whose buffers nothing was served for too long, and
+    /// interrupts these contexts.
+    fn empty_late_buffers(&mut self, port: &mut Port<'_>) {
+        let (now, timeout) = (port.now(), self.settings.timeout);
         let mut late: Vec<u32> = self.too_old_at().filter(|(at, _)| *at <= now).filter_map(|(_, cpu)| cpu).collect();
         late.sort_unstable();
         late.dedup();
-        if !late.is_empty() {
-            let dropped = self.drop_requests(port, QueueRefusal::Dropped, |waiting| {
-                waiting.since + timeout <= now && late.binary_search(&waiting.request.cpu).is_ok()
-            });
-            self.counts.dropped += dropped;
-            for cpu in late {
-                if let Some(cpu) = port.cpu(u64::from(cpu)) {
-                    port.interrupt(cpu);
-                }
+        if late.is_empty() {
+            return;
+        }
+        let dropped = self.drop_requests(port, QueueRefusal::Dropped, |waiting| {
+            waiting.since + timeout <= now && late.binary_search(&waiting.request.cpu).is_ok()
+        });
+        self.counts.dropped += dropped;
+        for cpu in late {
+            if let Some(cpu) = port.cpu(u64::from(cpu)) {
+                port.interrupt(cpu);
             }
         }
-        self.look = self.too_old_at().map(|(at, _)| at).min();
     }
 
     /// Runs one cycle of an engine. Returns whether a queue has changed.
@@ -260,6 +274,9 @@ impl Qmd {
                 self.look_at(now);
                 let pools = slot.and_then(|slot| self.pools[slot.0][of as usize].as_mut());
                 Turn::Served(pools.map_or(Err(QueueRefusal::Refused), |pools| Ok(u64::from(pools.take(thread, now)))))
+            }
+            QueueRequest::Dequeue { from: Operand { queue, mode: Mode::Arm(of), .. } } => {
+                Turn::Served(self.arm(&waiting.request, queue, of))
             }
             QueueRequest::Dequeue { from } => self.try_dequeue(thread, from, now),
             _ => Turn::Served(Err(QueueRefusal::Refused)),

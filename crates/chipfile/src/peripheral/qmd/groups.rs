@@ -55,6 +55,15 @@ impl Groups {
         self.all.iter().find(|group| group.id == id).map(|group| group.domain)
     }
 
+    /// Returns whether an enqueue to a group would be served or refused: a queue has room, or the
+    /// group is gone.
+    pub(super) fn has_room(&self, id: QueueId, storage: &Storage) -> bool {
+        let room = |&queue: &QueueId| {
+            storage.find(queue).and_then(|slot| storage.queue(slot)).is_none_or(|queue| queue.free() > 0)
+        };
+        self.all.iter().find(|group| group.id == id).is_none_or(|group| group.queues.iter().any(room))
+    }
+
     /// Returns the queue with the fewest items; among equals, the first behind the queue that was
     /// found last.
     pub(super) fn pick(&mut self, id: QueueId, storage: &Storage) -> Balanced {

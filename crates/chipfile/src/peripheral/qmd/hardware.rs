@@ -34,6 +34,9 @@ pub struct QmdHardware {
     /// Number of flip-flops in the registers that the operating system loads at each switch: a
     /// thread and a domain for each context.
     pub subjects: u64,
+    /// Number of flip-flops in the registers of rows, two a context, and in the table of armed
+    /// threads.
+    pub arms: u64,
     /// Number of flip-flops in the credit pools, with threads, weights and ages, and in the buffers
     /// of requests for credits.
     pub credits: u64,
@@ -65,14 +68,19 @@ impl QmdSettings {
         // that wait.
         let compared = if self.priorities > 1 { u64::from(self.priorities) * self.depth } else { 0 };
         let compare = 2 * (ID + SUBJECT) - 1;
+        // A row has its thread and queue, and is valid; an armed thread has also direction and context.
+        let row = SUBJECT + ID + 1;
+        let rows = if self.patience.0 > 0 { 2 * contexts } else { 0 };
+        let armed = self.armed.0 * (row + 1 + values(contexts));
         QmdHardware {
             sram: self.entries * ITEM,
             buffers: lines * self.depth * (2 * request + ITEM),
             queues: self.queues * queue,
             pipeline: self.engines * self.latency.0 * stage,
             subjects: contexts * 2 * SUBJECT,
+            arms: rows * row + armed,
             credits: self.queues * pools + sharers * self.depth * request,
-            gates: self.engines * seen * seen + compared * compare,
+            gates: self.engines * seen * seen + (compared + self.armed.0) * compare,
         }
     }
 }
@@ -82,7 +90,7 @@ impl QmdHardware {
     /// technology. Credits, which are optional in the paper, are not included.
     pub fn logic_mm2(&self) -> f64 {
         let prices = Technology::default().area;
-        let bits = (self.buffers + self.queues + self.pipeline + self.subjects) as f64;
+        let bits = (self.buffers + self.queues + self.pipeline + self.subjects + self.arms) as f64;
         (bits * prices.buffer_bit + self.gates as f64 * prices.arbiter_gate) / 1e6
     }
 
@@ -147,13 +155,15 @@ fn values(n: u64) -> u64 {
 mod tests {
     use super::*;
     use crate::peripheral::qmd::tests::settings;
+    use crate::peripheral::settings::Or;
     use baton_units::Cycles;
 
     /// Returns the devices that the page lists: the device that the paper prices, with four places
     /// in each buffer, and then ours with 16 contexts.
     fn listed() -> [(&'static str, QmdHardware); 4] {
         let caf16 = QmdSettings { latency: Cycles(50), priorities: 1, depth: 16, local_credits: 64, ..settings() };
-        let priced = QmdSettings { entries: 4096, engines: 2, priorities: 3, depth: 4, buffers: Sharing::All, ..caf16 };
+        let none = QmdSettings { patience: Or(0), armed: Or(0), ..caf16 };
+        let priced = QmdSettings { entries: 4096, engines: 2, priorities: 3, depth: 4, buffers: Sharing::All, ..none };
         let narrow = QmdSettings { depth: 4, ..caf16 };
         let shared = QmdSettings { buffers: Sharing::All, ..caf16 };
         [
@@ -172,7 +182,7 @@ mod tests {
     fn the_page_has_these_sums() {
         let page = include_str!("../../../../../docs/reference/qmd-hardware.md");
         for (name, of) in listed() {
-            let counts = [of.sram, of.buffers, of.queues, of.pipeline, of.subjects, of.credits, of.gates]
+            let counts = [of.sram, of.buffers, of.queues, of.pipeline, of.subjects, of.arms, of.credits, of.gates]
                 .map(thousands)
                 .join(" | ");
             let areas = [of.logic_mm2(), of.credits_mm2(), of.sram_mm2()].map(|mm2| format!("{mm2:.3}")).join(" | ");
@@ -204,7 +214,7 @@ mod tests {
         let shared = QmdSettings { buffers: Sharing::All, ..base };
         assert_eq!(of(own).buffers, 16 * of(shared).buffers);
         let one = QmdSettings { priorities: 1, ..base };
-        let gates = |buffers| of(QmdSettings { buffers, ..one }).gates;
+        let gates = |buffers| of(QmdSettings { buffers, armed: Or(0), ..one }).gates;
         assert_eq!(gates(Sharing::Context), 256 * gates(Sharing::All));
         assert!(of(shared).gates > 2 * gates(Sharing::All), "priorities compare what waits");
     }

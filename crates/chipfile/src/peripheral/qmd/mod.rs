@@ -11,6 +11,8 @@
 //! | `groups` | load balancer, data reducer |
 //! | `configure` | what comes by system call |
 //! | `moving` | a queue moves to another device; the list of what only the operating system asks for |
+//! | `rows` | rows of timed requests, and armed threads |
+//! | `arms` | threads that leave their CPU while they wait, and are interrupted |
 //! | `threads` | what a thread has at the device, dropped or given back |
 //! | [`hardware`] | bits and gates of it all |
 //!
@@ -19,6 +21,7 @@
 //! request for a full or empty queue stays at the head of its buffer. `docs/reference/qmd.md`
 //! describes the device for designers.
 
+mod arms;
 pub mod buffers;
 mod configure;
 mod credits;
@@ -26,6 +29,7 @@ mod engine;
 mod groups;
 pub mod hardware;
 mod moving;
+mod rows;
 pub mod settings;
 mod storage;
 #[cfg(test)]
@@ -39,10 +43,11 @@ use super::port::{Cancelled, Port, Request, Taken};
 use super::{DeviceKind, SettingMisfit, Typed, TypedDevice};
 use baton_machine::device::Protocol;
 use baton_machine::queues::{Direction, Mode, Operand, QueueDevice, QueueId, QueueRefusal, QueueRequest};
-use buffers::{Lane, Sharing, Waiting};
+use buffers::{Lane, Sharing, Waiting, aim};
 use credits::Pools;
 use engine::{Engine, Moves};
 use groups::{Groups, Reducers};
+use rows::{Arms, Row};
 use storage::{State, Storage};
 
 /// The entry of the queue device in the registry of kinds.
@@ -73,6 +78,8 @@ struct Counts {
     /// Number of credits that were taken back: from threads that ended, may not use the queue any
     /// more, or had them in hand for too long.
     reclaimed: u64,
+    /// Number of interrupts for threads that were armed.
+    fired: u64,
     /// Number of requests for queues that have moved; the cores make these requests again.
     sent_on: u64,
 }
@@ -89,6 +96,9 @@ pub struct Qmd {
     came: Vec<Waiting>,
     engines: Vec<Engine>,
     moves: Moves,
+    arms: Arms,
+    /// Whether threads wait for a CPU, as the operating system says.
+    crowded: bool,
     /// The time at which the timer next checks the buffers.
     look: Option<u64>,
     counts: Counts,
@@ -106,6 +116,8 @@ impl Qmd {
             came: Vec::new(),
             engines: Engine::all(settings),
             moves: Moves::default(),
+            arms: Arms::default(),
+            crowded: false,
             look: None,
             counts: Counts::default(),
         }
@@ -127,8 +139,8 @@ impl Qmd {
         let (direction, Operand { queue, mode, .. }) = aim(&asked);
         let (domain, takes_credits) = (request.subject.domain, matches!(mode, Mode::TakeCredits(_)));
         let right = match mode {
-            Mode::TakeCredits(of) => direction == Direction::Dequeue && self.may(domain, queue, of),
-            Mode::Block | Mode::Try => self.may(domain, queue, direction),
+            Mode::TakeCredits(of) | Mode::Arm(of) => direction == Direction::Dequeue && self.may(domain, queue, of),
+            Mode::Block | Mode::Timed { .. } | Mode::Try => self.may(domain, queue, direction),
         };
         if !right || (takes_credits && self.storage.find(queue).is_none()) {
             self.counts.refused += 1;
@@ -145,8 +157,19 @@ impl Qmd {
         if self.ahead(lane, request.cpu) >= self.settings.depth as usize {
             return Taken::Later;
         }
-        self.came.push(Waiting { request: *request, asked, lane, since: port.now(), told: false, tried: 0 });
+        let waiting = Waiting { request: *request, asked, lane, since: port.now(), told: false, tried: 0 };
+        if let (Some(row), Mode::Timed { follows }) = (Row::of(&waiting), mode)
+            && !self.arms.comes(row, follows)
+        {
+            self.counts.dropped += 1;
+            port.reply(request, port.now() + 1, Err::<u64, _>(QueueRefusal::Dropped));
+            return Taken::Yes;
+        }
+        self.came.push(waiting);
         self.look_at(port.now());
+        if self.crowded && self.settings.patience.0 > 0 && matches!(mode, Mode::Timed { .. }) {
+            self.look_by(port.now() + self.settings.patience.0);
+        }
         port.tick_at(port.now() + 1);
         Taken::Yes
     }
@@ -155,15 +178,15 @@ impl Qmd {
     /// in order: a request that comes while an older one waits joins the older one's buffer.
     fn lane(&self, request: &Request, asked: &QueueRequest) -> Lane {
         let (direction, Operand { queue, priority, mode }) = aim(asked);
-        if matches!(mode, Mode::TakeCredits(_)) {
-            return Lane::Credits;
+        if matches!(mode, Mode::TakeCredits(_) | Mode::Arm(_)) {
+            return Lane::Prompt;
         }
         if self.settings.priorities == 1 {
             return Lane::Items(direction, 0);
         }
         let older = |waiting: &&Waiting| {
             let (of, operand) = aim(&waiting.asked);
-            waiting.lane != Lane::Credits
+            waiting.lane != Lane::Prompt
                 && (of, operand.queue) == (direction, queue)
                 && waiting.request.subject.thread == request.subject.thread
         };
@@ -191,8 +214,13 @@ impl Qmd {
     /// Schedules a check by the timer for the time at which a request in a buffer may be too old.
     fn look_at(&mut self, since: u64) {
         if self.settings.timeout > 0 {
-            self.look.get_or_insert(since + self.settings.timeout);
+            self.look_by(since + self.settings.timeout);
         }
+    }
+
+    /// Schedules a check by the timer for `at`, or earlier.
+    fn look_by(&mut self, at: u64) {
+        self.look = Some(self.look.map_or(at, |look| look.min(at)));
     }
 
     /// Asks for the next edge at which something happens.
@@ -203,18 +231,6 @@ impl Qmd {
         if let Some(at) = all.into_iter().flatten().min() {
             port.tick_at(at);
         }
-    }
-}
-
-/// Returns the direction of a request for a queue, and its operand.
-///
-/// # Panics
-/// The request is not for a queue; buffers hold no such requests.
-fn aim(asked: &QueueRequest) -> (Direction, Operand) {
-    match *asked {
-        QueueRequest::Enqueue { to, .. } => (Direction::Enqueue, to),
-        QueueRequest::Dequeue { from } => (Direction::Dequeue, from),
-        _ => unreachable!("{asked:?} in a buffer"),
     }
 }
 
@@ -230,6 +246,7 @@ impl TypedDevice for Qmd {
                 let answer = self.configure(request, asked, port);
                 self.counts.refused += u64::from(answer.is_err());
                 port.reply(request, port.now() + 1, answer);
+                self.fire(port);
                 self.sleep(port);
                 Taken::Yes
             }
@@ -238,6 +255,7 @@ impl TypedDevice for Qmd {
             {
                 let answer = self.step(step, request, port);
                 port.answer(request, port.now() + 1, answer);
+                self.fire(port);
                 self.sleep(port);
                 Taken::Yes
             }
@@ -252,6 +270,10 @@ impl TypedDevice for Qmd {
     fn tick(&mut self, port: &mut Port<'_>) {
         self.advance(port);
         self.sleep(port);
+    }
+
+    fn crowded(&mut self, crowded: bool, port: &mut Port<'_>) {
+        self.set_crowded(crowded, port);
     }
 
     /// Gives back a request that waits in a buffer. The device answers a request that an engine has
@@ -278,8 +300,8 @@ impl TypedDevice for Qmd {
     }
 
     fn counts(&self) -> Vec<(&'static str, u64)> {
-        let Counts { enqueued, dequeued, retries, no_credit, dropped, refused, released, reduced, reclaimed, sent_on } =
-            self.counts;
+        let Counts { enqueued, dequeued, retries, no_credit, dropped, refused, released, reduced, .. } = self.counts;
+        let Counts { reclaimed, fired, sent_on, .. } = self.counts;
         let mut counts = vec![
             ("enqueued", enqueued),
             ("dequeued", dequeued),
@@ -292,6 +314,7 @@ impl TypedDevice for Qmd {
         ];
         // Devices without such events have no such rows.
         counts.extend((reclaimed > 0).then_some(("reclaimed", reclaimed)));
+        counts.extend((fired > 0).then_some(("fired", fired)));
         counts.extend((sent_on > 0).then_some(("sent_on", sent_on)));
         counts
     }

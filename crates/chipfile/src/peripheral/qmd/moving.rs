@@ -8,8 +8,9 @@
 //! 3. The new queue opens. The old queue keeps its id and slot, has no entries any more, and sends
 //!    all requests on: their cores make them again at the new device.
 
+use super::Qmd;
+use super::buffers::aim;
 use super::storage::{Slot, State};
-use super::{Qmd, aim};
 use crate::peripheral::port::{Answer, Port, Request};
 use baton_machine::queues::{QueueId, QueueRefusal};
 

@@ -2,7 +2,7 @@
 
 use super::buffers::{Retry, Schedule, Sharing};
 use super::storage::MOST_QUEUES;
-use crate::peripheral::settings::{Setting, settings};
+use crate::peripheral::settings::{Or, Setting, settings};
 use crate::value::{Value, ValueKind};
 use baton_units::Cycles;
 
@@ -72,6 +72,10 @@ settings! {
         /// Cycles after which the requests of a buffer are dropped if none of them could be served;
         /// 0: never.
         timeout: u64, ValueKind::Cycles, "cycles of the device after which a buffer that nothing was served from is emptied; 0: never";
+        /// Cycles after which a timed request is dropped where threads wait for a CPU; 0: never.
+        patience: Or<5000>, ValueKind::Cycles, "cycles of the device after which it drops a request that says that it may, where threads wait for a CPU; 0: never; absent: 5000";
+        /// Number of threads that can sleep until the device interrupts them.
+        armed: Or<64>, ValueKind::Count(0, 1 << 16), "threads that can sleep until the device interrupts them; absent: 64";
         /// Whether the device checks its credits in each cycle, as it does in debug builds.
         check: bool, ValueKind::Switch, "check in each cycle that no credit is lost or doubled and that threads keep to their shares; debug builds always do; absent: false";
         /// Cycles of the reducer for each item.

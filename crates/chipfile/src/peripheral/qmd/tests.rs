@@ -1,5 +1,6 @@
 //! Tests the device by itself, cycle by cycle: its answers and their times.
 
+mod arms;
 mod needed;
 mod threads;
 
@@ -7,6 +8,7 @@ use super::settings::Pointers;
 use super::*;
 use crate::peripheral::Device;
 use crate::peripheral::port::{Cancelled, Effect, Hold, Subject};
+use crate::peripheral::settings::Or;
 use baton_machine::device::{Payload, Words};
 use baton_units::Cycles;
 use buffers::{Retry, Schedule};
@@ -28,6 +30,8 @@ pub(super) fn settings() -> QmdSettings {
         pointers: Pointers::Grant,
         local_credits: 8,
         timeout: 0,
+        patience: Or(5000),
+        armed: Or(64),
         check: true,
         reduce: 3,
     }
@@ -52,6 +56,8 @@ struct Bench {
     answers: Vec<(u32, u64, Said)>,
     holds: Vec<(u32, u64, Hold)>,
     interrupts: Vec<(u32, u64)>,
+    /// Interrupts for armed threads: CPU, thread and time.
+    fired: Vec<(u32, u32, u64)>,
     tick: Option<u64>,
     now: u64,
 }
@@ -59,8 +65,8 @@ struct Bench {
 impl Bench {
     fn new(settings: &QmdSettings) -> Bench {
         let device = Typed(Qmd::new(settings));
-        let (to_come, subjects, answers, holds, interrupts) = Default::default();
-        Bench { device, to_come, subjects, sent: 0, answers, holds, interrupts, tick: None, now: 0 }
+        let (to_come, subjects, answers, holds, interrupts, fired) = Default::default();
+        Bench { device, to_come, subjects, sent: 0, answers, holds, interrupts, fired, tick: None, now: 0 }
     }
 
     /// Adds a request of a context that comes in a cycle. Returns the number of the request.
@@ -109,7 +115,8 @@ impl Bench {
                     }
                     Effect::Hold { packet, why } => self.holds.push((packet, now, why)),
                     Effect::Tick { at } => self.tick = Some(self.tick.map_or(at, |tick| tick.min(at))),
-                    Effect::Interrupt { cpu } => self.interrupts.push((cpu, now)),
+                    Effect::Interrupt { cpu, thread: None } => self.interrupts.push((cpu, now)),
+                    Effect::Interrupt { cpu, thread: Some(thread) } => self.fired.push((cpu, thread, now)),
                     Effect::Forward { packet, .. } => panic!("request {packet} is sent on, and no queue has moved"),
                 }
             }

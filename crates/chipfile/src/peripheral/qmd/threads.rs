@@ -1,9 +1,9 @@
 //! What a thread has at the device: requests that wait, and credits. The operating system asks for
 //! them to be dropped or given back.
 
-use super::buffers::Waiting;
+use super::Qmd;
+use super::buffers::{Waiting, aim};
 use super::moving::ANY_QUEUE;
-use super::{Qmd, aim};
 use crate::peripheral::port::Port;
 use baton_machine::queues::{QueueId, QueueRefusal};
 
@@ -31,8 +31,12 @@ impl Qmd {
     pub(super) fn retire(&mut self, thread: u32, queue: u64, port: &mut Port<'_>) -> u64 {
         let (now, one) = (port.now(), u32::try_from(queue).ok().map(QueueId));
         let mut back = 0;
-        if let Some(queue) = one {
-            self.refuse_for(queue, port, |waiting| waiting.request.subject.thread == thread);
+        match one {
+            Some(queue) => {
+                self.refuse_for(queue, port, |waiting| waiting.request.subject.thread == thread);
+                self.fire_for(thread, queue, port);
+            }
+            None => self.arms.forget(thread),
         }
         for slot in 0..self.pools.len() {
             if queue == ANY_QUEUE || one.and_then(|queue| self.storage.find(queue)).is_some_and(|at| at.0 == slot) {
@@ -51,12 +55,14 @@ impl Qmd {
         self.counts.reclaimed += pools.map(|pools| u64::from(pools.age(timeout, now))).sum::<u64>();
     }
 
-    /// Returns the times at which requests and credits are too old, with the context of a request.
+    /// Returns the times at which requests and credits are too old, with the context of a request;
+    /// none if there is no such time.
     pub(super) fn too_old_at(&self) -> impl Iterator<Item = (u64, Option<u32>)> {
         let waiting = self.engines.iter().flat_map(|engine| engine.buffers.heads()).chain(&self.came);
         let requests = waiting.map(|waiting| (waiting.since, Some(waiting.request.cpu)));
         let credits = self.pools.iter().flatten().flatten().filter_map(|pools| Some((pools.oldest()?, None)));
-        requests.chain(credits).map(|(since, cpu)| (since + self.settings.timeout, cpu))
+        let timeout = self.settings.timeout;
+        requests.chain(credits).filter(move |_| timeout > 0).map(move |(since, cpu)| (since + timeout, cpu))
     }
 
     /// Refuses the requests that wait for a queue and that `which` chooses.
