@@ -111,7 +111,7 @@ impl Study for Mwmon {
 /// The notes that stand first on the study's page.
 const NOTES: [&str; 3] = [
     "Tables 1 and 2 of the paper give different times for nearly the same mechanism, so all runs are made under two sets of prices, called \
-        readings: the prices of the chip file meet table 1 (rows mwmon, \
+        readings. The prices of the chip file meet table 1 (rows mwmon, \
      spin-loops-halt, pthreads), those of reading 2 meet table 2 (rows mwmon, pthreads). Every part names its reading.",
     "The slowdown of table 1's work on this chip was known before the rules were written (`docs/results/waiting.md`); those of figures 4 \
         and 5 were not.",

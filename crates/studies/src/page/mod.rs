@@ -4,6 +4,8 @@
 
 mod markdown;
 mod tables;
+#[cfg(test)]
+mod tests;
 
 use crate::Findings;
 pub use crate::figure::{Drawing, Figure, cell};

@@ -1,6 +1,6 @@
 //! The verdicts on the pages of results follow from the figures beside them.
 
-use baton_studies::{Interval, Rule, Verdict};
+use crate::{Interval, Rule, Verdict};
 use std::path::Path;
 
 /// A row of the table of claims: the cells between its bars.
