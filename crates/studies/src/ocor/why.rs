@@ -76,8 +76,8 @@ impl<'a> Why<'a> {
         };
         (!home.main().is_empty()).then(|| {
             format!(
-                "Marks that routers heed, as the paper has it, take {}; on draws that can show it {}. Marks that the home's list of waiting \
-                 requests heeds, which is ours, take {}; on draws that can show it {}.",
+                "Marks that routers heed, as the paper has it, save {}; on draws that can show it {}. Marks that the home's list of waiting \
+                 requests heeds, which is ours, save {}; on draws that can show it {}.",
                 two(&paper.main()),
                 two(&able(&paper)),
                 two(&home.main()),
@@ -196,7 +196,7 @@ impl<'a> Why<'a> {
             "Does any plausible set of open choices reach {}% and {}%? {}. Of {} sets, one draw of botss, ilbdc and imag and one crowd \
              of vips each, {} are plausible (their runs without marks show what is printed, draws fitted once more where these runs are \
              others); of these {} reach both, of all {}. The best plausible one ({}) \
-             takes {} over every draw; {} if both arms pay for the registers, so that only the network differs. The best of all ({}): {}; {} \
+             saves {} over every draw; {} if both arms pay for the registers, so that only the network differs. The best of all ({}): {}; {} \
              if both pay.",
             HEADLINE[0],
             HEADLINE[1],
