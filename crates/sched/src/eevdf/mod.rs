@@ -19,10 +19,10 @@
 //! moment later. The time of a switch counts as run time of the thread that is switched to.
 //!
 //! A thread that is woken from another CPU while its own is idle normally goes back to its own. The
-//! exception (Linux: `wake_affine_weight`): if its own CPU has been busier than the waker's CPU
-//! would be with the thread, by at least 8%, then a share of such threads (`wake_pull`) goes to the
-//! waker's CPU. Linux pulls all of them if it takes no idle CPU instead, and none if it does; the
-//! share here is a measured one.
+//! exception (Linux: `wake_affine_weight`): if the load of the waker's CPU with the thread is less
+//! than 1.08 times the load of its own CPU without it, then a share of such threads (`wake_pull`)
+//! goes to the waker's CPU. Linux pulls all of them if it takes no idle CPU instead, and none if it
+//! does; the share here is a measured one.
 //!
 //! A CPU that runs out of threads takes a waiting thread only if that thread has not run for a
 //! while (its cache is cold); ticks move threads to CPUs that stay idle. Under `eevdf`, woken
