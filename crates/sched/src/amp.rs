@@ -104,8 +104,8 @@ pub struct Amp {
     /// Under `crit`: a thread comes to a fast CPU at once if at least this many threads wait for
     /// it.
     pub crit_waiters: u32,
-    /// Under `crit`: whether a thread that holds a lock keeps its CPU. It is then not swapped for
-    /// another thread, and has up to one more time slice.
+    /// Under `crit`: whether a thread that is known to hold a lock makes room for no other thread
+    /// on the fast CPU on which it runs. On any CPU, it then has up to one more time slice.
     pub holder_keeps: bool,
 }
 

@@ -5,7 +5,8 @@
 //! | what a waiting thread reported | the thread that it waits for |
 //! | --- | --- |
 //! | the holder of the lock | that thread; if it waits too, the thread at the end of the chain |
-//! | only the lock | the holder that another waiter has named, or the thread that last stopped waiting for that lock |
+//! | only the lock | the holder that another waiter has named, or the thread that waited for that
+//! lock too and has since reported that it works, whichever came last |
 //! | only that it spins | any thread of its application that can run and does not wait: each gets an equal part of the weight |
 //!
 //! If threads report what they do with locks and barriers ([`LockNotice`]), the holder is known
@@ -57,7 +58,8 @@ struct Crit {
     /// each thread holds.
     owners: BTreeMap<u64, ThreadId>,
     held: BTreeMap<ThreadId, u32>,
-    /// Holders of locks for which threads wait, as reported by the waiters.
+    /// Holders of locks for which threads wait: as reported by a waiter, or the waiter that has
+    /// since reported that it works.
     holders: BTreeMap<u64, ThreadId>,
     /// For each thread for which others wait: how many wait for it, in thousandths of a thread.
     weights: BTreeMap<ThreadId, u64>,

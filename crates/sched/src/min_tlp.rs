@@ -1,8 +1,8 @@
 //! The applications with the fewest runnable threads get the fast cores (MinTLP). Threads with
 //! equal rights stay where they are: the policy does not share fast cores fairly.
 //!
-//! A thread that has reported that it spins comes last, and a master first, like under
-//! [`pa`](crate::pa).
+//! A thread that has reported that it spins comes last, and a master has the priority that the
+//! parameter `master` says, like under [`pa`](crate::pa).
 
 use crate::placement::{Adapter, Board, Master, Placement, Rank, Ranked, Rule};
 use crate::{Cpus, Params, Policy, ThreadId};

@@ -112,7 +112,8 @@ pub struct Params {
     /// How often queues are balanced while all CPUs are busy; 0 for never.
     pub balance_interval: Cycles,
     /// The share, in thousandths, of woken threads that come to the waker's CPU. It applies to
-    /// threads that are woken from another CPU while their own is idle but has been busier.
+    /// threads that are woken from another CPU while their own is idle, if the waker's CPU with the
+    /// thread has a load below 1.08 times that of their own.
     pub wake_pull: u32,
     /// Parameters of policies for chips with fast and slow cores.
     pub amp: Amp,

@@ -1,4 +1,6 @@
-//! Processes that share a device behind a QIMU: what one may do with another's queues, and what is left of them when they are gone.
+//! Processes that share devices, on a chip whose contexts look queue ids up in a table of the
+//! process (QIMU): what a process may do with another's queues, that a queue given back is gone
+//! from every context, and that a switch of process makes the context forget translations.
 
 use super::shared::{allocate, chip, on};
 use super::{ask, call, get, put};

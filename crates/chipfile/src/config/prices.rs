@@ -97,7 +97,8 @@ impl Prices {
 /// caches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NodePrice {
-    /// The price of a line in the bank of the node, on a chip that has a shared level.
+    /// The price of a line that the node's bank of the shared level holds; equal to `memory` on a
+    /// chip without a shared level.
     pub bank: Cycles,
     /// The price of a line in the memory of the node, in a row that is not open.
     pub memory: Cycles,

@@ -1,5 +1,5 @@
-//! The rate at which memory moves lines while all CPUs read, and the number of stores that can wait
-//! for a missing line.
+//! The rate at which memory moves lines while several CPUs read, and the number of stores that can
+//! wait for a missing line.
 
 use super::chain::Ring;
 use super::{Budget, Spread, pin};
@@ -11,8 +11,9 @@ const RANGE: usize = 64 << 20;
 /// The most CPUs that read. More would not raise the rate, but would take more memory.
 const READERS: usize = 16;
 
-/// The rate of memory while all CPUs read long ranges: wall-clock nanoseconds per line of
-/// `line_bytes`, for all CPUs together.
+/// The rate of memory while the first [`READERS`] of `cpus` (all of them, if there are fewer) read
+/// long ranges: wall-clock nanoseconds per line of `line_bytes`, counting the lines that all of
+/// these CPUs read.
 pub fn line_rate(cpus: &[u32], line_bytes: u32, last_level: u64, budget: Budget) -> Option<Spread> {
     let cpus = &cpus[..cpus.len().min(READERS)];
     let each = RANGE.max((last_level as usize * 4 / cpus.len().max(1)).min(4 * RANGE));

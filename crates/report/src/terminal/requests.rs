@@ -5,7 +5,7 @@ use super::text::{ROWS, Style, plural, wrap};
 use crate::format::{duration, percent};
 use crate::model::{Report, Requests};
 
-/// The section on requests; empty without any.
+/// The sections on the progress point and on requests; empty if the report has neither.
 pub(super) fn requests(report: &Report, style: Style) -> String {
     let mut out = String::new();
     if let Some(progress) = &report.progress {

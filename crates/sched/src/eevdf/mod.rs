@@ -33,7 +33,8 @@
 //! The sources are Stoica and Abdel-Wahab (Old Dominion University, TR-95-22) and Linux's
 //! `kernel/sched/fair.c`, as its documentation (`Documentation/scheduler/sched-eevdf.rst`)
 //! describes it, without groups. The request is Linux's base slice, 0.7 ms times 1 + log2 of the
-//! number of CPUs, in units of `time_slice`, which stands for Linux's tick of 4 ms.
+//! number of CPUs (at most 8 count; the logarithm is rounded down), in units of `time_slice`, which
+//! stands for Linux's tick of 4 ms.
 
 mod load;
 mod place;

@@ -48,8 +48,8 @@ impl Eevdf {
         may.min_by_key(|&cpu| self.load(cpu)).unwrap_or(home)
     }
 
-    /// May move a woken thread from its idle CPU to the waker's, if that CPU was less busy, for
-    /// `pull` of 1,000 wake-ups. Returns the CPU.
+    /// Moves a woken thread from its idle CPU to the waker's in `pull` of 1,000 of the cases in
+    /// which [`Eevdf::has_less_to_do`] allows it. Returns the CPU to which the thread goes.
     pub(super) fn pulled(&mut self, id: ThreadId, to: CpuId, now: u64) -> CpuId {
         let Some(waker) = self.waker.take() else { return to };
         if waker == to || !self.idle(to) || self.idle(waker) || !self.may_have(waker, id) || self.thread(id).fresh {
@@ -66,9 +66,9 @@ impl Eevdf {
         waker
     }
 
-    /// Whether the waker's CPU, with the thread, was less busy than the other CPU without it,
-    /// allowing for half of the imbalance that Linux tolerates between CPUs of a last-level cache
-    /// (17%).
+    /// Whether the load of the waker's CPU with the thread is below 1.08 times the load of the
+    /// other CPU without it. The 8% are half of the imbalance that Linux tolerates between CPUs of
+    /// a last-level cache (17%).
     fn has_less_to_do(&self, waker: CpuId, other: CpuId, id: ThreadId, now: u64) -> bool {
         let thread = self.thread(id);
         let own = self.worked(thread, now);

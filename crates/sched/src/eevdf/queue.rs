@@ -38,8 +38,7 @@ pub(super) struct Entity {
     pub(super) fresh: bool,
     /// The time at which the thread last left a CPU.
     pub(super) ran_at: u64,
-    /// A number that rises with each thread that is woken or comes from another CPU; it breaks
-    /// ties.
+    /// A number that rises with each thread that is woken or sent to another CPU; it breaks ties.
     pub(super) order: u64,
 }
 

@@ -1,13 +1,13 @@
 //! Balancing while all CPUs are busy, so that threads in long queues are not permanently worse off.
 //!
 //! Every `balance_interval`, three things happen. First, a queue whose least run time has fallen
-//! far behind the others' is brought forward: old debts are forgiven. Second, while one queue is
-//! heavier than another that may have one of its threads, by at least twice the thread's weight,
-//! the thread moves, as in Linux (`detach_tasks`, `kernel/sched/fair.c`). Third, where queues
-//! differ by less, threads of the lighter queues advance faster. As soon as the least run time of
-//! such a queue is a slice ahead of a thread in a heavier one, the thread that is furthest behind
-//! moves over and runs there first. Linux has no such rule; it moves threads that weigh too much
-//! after balancing has failed several times.
+//! far behind that of the foremost busy queue is brought forward: old debts are forgiven. Second,
+//! while one queue is heavier than another that may have one of its threads, by at least twice the
+//! thread's weight, the thread moves, as in Linux (`detach_tasks`, `kernel/sched/fair.c`). Third,
+//! where queues differ by less, threads of the lighter queues advance faster. If the least run time
+//! of such a queue is then more than a slice ahead of a thread in a heavier one, the thread that is
+//! furthest behind moves over and runs there first. Linux has no such rule; it moves threads that
+//! weigh too much after balancing has failed several times.
 //!
 //! A thread that moves keeps its run time, by which it is compared with all others. So all threads
 //! stay within some slices of each other, whatever their number and weights, unless one is entitled
@@ -21,7 +21,7 @@ use baton_units::CpuId;
 const FORGIVEN_AFTER: u64 = 16;
 
 impl Fair {
-    /// Balances if it is time. Moves at most one thread per CPU.
+    /// Balances if it is time. Moves at most as many threads as there are CPUs.
     pub(super) fn balance_if_due(&mut self, now: u64, out: &mut Vec<Decision>) {
         let interval = self.params.balance_interval.0;
         if interval == 0 || now < self.balance_at {

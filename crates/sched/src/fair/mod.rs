@@ -39,8 +39,8 @@ struct Thread {
     cpu: CpuId,
     state: ThreadState,
     nice: Nice,
-    /// Run time divided by weight, relative to the queue's least. `left` is the part that is not a
-    /// whole cycle yet.
+    /// Run time divided by weight, on the scale of the queue's `least`. `left` is the part that is
+    /// not a whole cycle yet.
     run_time: u64,
     left: u64,
     /// Whether the thread has never run.
@@ -55,8 +55,8 @@ struct Queue {
     /// The time at which the current thread began to run; `None` while the CPU switches.
     since: Option<u64>,
     ready: Vec<ThreadId>,
-    /// The least run time that a thread of this queue has had so far; a thread that slept long
-    /// starts from it.
+    /// The least run time of the queue's threads; it never falls. A thread that slept long starts
+    /// from it, less its credit.
     least: u64,
     off: bool,
     timer: bool,

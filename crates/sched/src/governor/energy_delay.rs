@@ -25,9 +25,9 @@
 //! `E(g) × T(g)^n`, where `n` is 0 for `energy`, 1 for `energy-delay`, 2 for `energy-delay2`; among
 //! equals, it is the fastest.
 //!
-//! A CPU that has only spun gets the slowest level; one that did nothing that scales with the clock
-//! keeps its own. All results are products, sums and quotients of doubles in a fixed order, which
-//! are the same on every host.
+//! A CPU that neither computed nor waited for memory gets the slowest level if it spun, and keeps
+//! its clock otherwise. All results are products, sums and quotients of doubles in a fixed order,
+//! which are the same on every host.
 
 use super::{Governed, Governor, GovernorInfo, Level, Period, Sample};
 use baton_units::Hertz;
@@ -148,9 +148,10 @@ mod tests {
         assert_eq!(clocks.map(|clock| time(&slow, clock)), [1600.0, 1000.0]);
     }
 
-    /// Without a base, and with the part x of the time spent computing, energy compares (1 + x) × 7
-    /// at the slow clock with 10 at the fast one, which turns at 3/7. With a delay it compares (1 + x)² × 7, which turns at 0.195,
-    /// and with the delay's square at 0.126.
+    /// A CPU that computes for the part x of its time takes 1 + x times as long at the slow clock,
+    /// at 7 W and not 10 W. Without a base, the least energy is at the slow clock up to x = 3/7,
+    /// where (1 + x) × 7 = 10. Energy × delay is least there up to x = 0.195, where (1 + x)² × 7 =
+    /// 10, and energy × delay² up to x = 0.126, where (1 + x)³ × 7 = 10.
     #[test]
     fn each_goal_turns_where_the_formula_says() {
         for (goal, slow, fast) in
@@ -161,13 +162,15 @@ mod tests {
         }
     }
 
-    /// The base makes delay expensive: the comparison is (1 + x) × (7 + base) with 10 + base. Two
+    /// The base makes delay expensive: for a CPU that computes for the part x of its time, the
+    /// governor compares (1 + x) × (7 + base) at the slow clock with 10 + base at the fast one. Two
     /// CPUs that work are each charged half of the base.
     #[test]
     fn the_base_is_shared_by_those_that_work() {
         let alone = |computing| decides(governed(8, 1, Goal::Energy), &[sample(computing, 1000 - computing, 0)]);
-        // Alone with a base of 8 W, the CPU turns where (1 + x) × (7 + 8) = 10 + 8, at x = 1/5.
-        // Each of two CPUs is charged 4 W and turns where (1 + x) × 11 = 14, at x = 3/11.
+        // Alone with a base of 8 W, the CPU takes the slow clock up to x = 1/5, where (1 + x) × (7
+        // + 8) = 10 + 8. Each of two CPUs is charged 4 W, and takes the slow clock up to x = 3/11,
+        // where (1 + x) × 11 = 14.
         assert_eq!((alone(199), alone(201)), (vec![1], vec![2]));
         let two = |x| decides(governed(8, 2, Goal::Energy), &[sample(x, 1000 - x, 0), sample(x, 1000 - x, 0)]);
         assert_eq!((two(272), two(273)), (vec![1, 1], vec![2, 2]));
@@ -179,8 +182,9 @@ mod tests {
     fn who_works_alone_carries_those_that_wait() {
         let waiting = [sample(0, 0, 1000); 3];
         let all = |x: u64| [&[sample(x, 1000 - x, 0)][..], &waiting].concat();
-        // The three CPUs that spin take 10 W each, so the working CPU turns where (1 + x) × (7 +
-        // 30) = 10 + 30, at x = 3/37.
+        // The working CPU computes for the part x of its time. At half of the clock its work takes
+        // 1 + x times as long, at 7 W and not 10 W; the three CPUs that spin are charged to it at
+        // 10 W each. So it takes the slow clock up to x = 3/37, where (1 + x) × (7 + 30) = 10 + 30.
         assert_eq!(decides(governed(0, 4, Goal::Energy), &all(81)), [1, 1, 1, 1]);
         assert_eq!(decides(governed(0, 4, Goal::Energy), &all(82)), [2, 1, 1, 1]);
     }

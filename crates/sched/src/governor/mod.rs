@@ -3,7 +3,7 @@
 //! Once per period, an operating system tells a [`Governor`] what each CPU did since the last time,
 //! and the governor answers with a clock for each, which is one of the CPU's [levels](Level). A
 //! governor reads no time and does no work by itself; the same periods give the same answers. All
-//! numbers are whole, so that this holds on every host.
+//! numbers that a governor is told are whole, so that this holds on every host.
 //!
 //! | file | holds |
 //! | --- | --- |

@@ -2,10 +2,10 @@
 //! ([`linux`](crate::linux)).
 //!
 //! A thread **fits** a CPU if its utilisation is below `misfit_percent` of the CPU's capacity. A
-//! thread that wakes gets an idle CPU that it fits. A running thread that does not fit its CPU is a
-//! **misfit**: a bigger CPU that is idle takes it. With packing, an idle CPU also takes a running
-//! thread that fits, from a CPU of lower priority. A busy CPU gives up nothing, so threads are
-//! never swapped.
+//! thread that wakes gets an idle CPU, one that it fits if there is one. A running thread that does
+//! not fit its CPU is a **misfit**: a bigger CPU that is idle takes it. With packing, an idle CPU
+//! also takes a running thread that fits, from a CPU of lower priority. A busy CPU takes nothing,
+//! so threads are never swapped.
 
 use super::util::Util;
 use super::{Answer, Board, Event, Packing, Placement};

@@ -89,7 +89,8 @@ fn is_along(doing: Doing) -> bool {
     matches!(doing, Doing::Running | Doing::OffCpu(_))
 }
 
-/// Returns the object of a hand-off, if the trace does not show which thread holds that object.
+/// The wait and the object of a hand-off, if the trace does not show which thread holds that
+/// object: a futex of the program's own, or a lock inside the C library.
 fn handed(segment: &PathSegment) -> Option<(WaitKind, ObjectId)> {
     match segment.doing {
         Doing::HandOff { kind, object: Some(object) } if has_no_holder(kind) => Some((kind, object)),

@@ -97,7 +97,8 @@ pub struct Scheduling {
     /// The advance in run time that a thread which slept has over threads that did not sleep.
     pub sleeper_credit: Cycles,
     /// The share of threads that move to the waker's CPU, among threads that another CPU wakes
-    /// while their own CPU is idle but has been busier.
+    /// while their own CPU is idle, if the waker's CPU with the thread has a load below 1.08 times
+    /// that of their own.
     pub wake_pull: f64,
     /// The parameters of policies for chips with fast and slow cores.
     pub amp: Amp,
