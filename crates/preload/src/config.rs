@@ -26,7 +26,7 @@ pub struct Config {
     pub trace: Option<CString>,
     /// The trace's size limit in bytes.
     pub trace_max: Option<u64>,
-    /// Whether call stacks are walked: of waits for locks, of futex calls, of calls of input,
+    /// Whether call stacks are walked: of waits for locks and in futex calls, of calls of input,
     /// output and sleep, of calls that create a thread or initialise an object, and of first
     /// acquisitions.
     pub stacks: bool,

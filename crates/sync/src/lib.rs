@@ -21,7 +21,8 @@
 //!
 //! Rules of this crate: no `std::sync::atomic`, no simulator type, a comment that justifies every
 //! ordering, and one that states the invariant of every `unsafe`. Algorithms wait by
-//! [`wait_while`](baton_machine::Machine::wait_while), never by a loop of loads.
+//! [`wait_while`](baton_machine::Machine::wait_while); a loop of loads is only for a limited number
+//! of tries before a thread sleeps.
 
 #![warn(missing_docs)]
 

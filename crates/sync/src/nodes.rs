@@ -16,7 +16,8 @@ use core::ptr::NonNull;
 pub struct Node<M: Machine> {
     /// The waiter behind, once it has linked itself.
     pub(crate) next: M::Atomic<Ptr<Node<M>>>,
-    /// The flag that the owner waits on: 1 while it must wait.
+    /// The flag that a waiter watches: the node's owner, or with CLH the thread behind the owner.
+    /// It is not 0 while that waiter must wait.
     pub(crate) waiting: M::Atomic<u32>,
     /// The waiter in front, and the order of arrival; used only in the queue of an event.
     pub(crate) prev: M::Atomic<Ptr<Node<M>>>,

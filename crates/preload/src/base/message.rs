@@ -74,8 +74,8 @@ pub fn is_heard() -> bool {
 }
 
 /// Sends a message to `baton`. If none listens, or the message cannot be sent, writes `variable`
-/// and `text` to descriptor 2. `variable` names the environment variable that asked for what cannot
-/// be done.
+/// and `text` to descriptor 2, but not [`Subject::Unrecorded`] to a `baton` that has ended.
+/// `variable` names the environment variable that asked for what cannot be done.
 pub fn tell(subject: Subject, variable: core::fmt::Arguments, text: core::fmt::Arguments) {
     // SAFETY: `listens` sets `LISTENER` once, to a leaked box.
     let heard = unsafe { LISTENER.load(Relaxed).as_ref() }.map(|address| send(address, subject, text));

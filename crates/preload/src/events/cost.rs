@@ -1,5 +1,5 @@
-//! Measures the cost of recording at the start of each trace and writes it into the trace, so that
-//! the analysis can subtract it.
+//! Measures the cost of recording as a process starts to be recorded, and writes it into the trace,
+//! so that the analysis can subtract it. A fork's child does not measure again.
 
 use super::session::SESSION;
 use super::sites;

@@ -3,12 +3,12 @@
 //! where threads meet at them: `__lll_lock_wait_private` by a thread that finds a lock taken, and
 //! `__lll_lock_wake_private` by a thread that releases a lock with waiters.
 //!
-//! Each recorded thread asks the kernel for a breakpoint on each of the two (PERF_TYPE_BREAKPOINT):
-//! an ordinary user may have them in the program's own code. A thread that reaches a breakpoint
-//! leaves a record with the lock's address; the record of a wait also has the top of the stack,
-//! where glibc's function and its caller are found. A lock that is free costs nothing more than
-//! before. Each record costs microseconds, and each context switch some tenths of a microsecond,
-//! because the kernel sets the processor's debug registers.
+//! Up to 64 threads at a time have a breakpoint of the kernel's on each of the two
+//! (PERF_TYPE_BREAKPOINT): an ordinary user may have them in the program's own code. A thread that
+//! reaches a breakpoint leaves a record with the lock's address; the record of a wait also has the
+//! top of the stack, where glibc's function and its caller are found. A lock that is free costs
+//! nothing more than before. Each record costs microseconds, and each context switch some tenths of
+//! a microsecond, because the kernel sets the processor's debug registers.
 
 use super::modules;
 use super::perf::{Attributes, FLAGS, Record, SWITCHES, TIME_AND_CPU};

@@ -119,7 +119,7 @@ pub fn lock_first_acquire<P: Probe>(lock: Lock, mode: Mode, at: usize) {
     });
 }
 
-/// It was initialised.
+/// Records that the lock was initialised.
 pub fn lock_init<P: Probe>(lock: Lock, at: usize) {
     post_ordered::<P>(|thread| What::LockInit { lock, site: origin(thread, at) });
 }

@@ -1,11 +1,11 @@
 //! Records which object files are loaded where, so that the analysis can resolve addresses to
 //! names.
 //!
-//! The loader's list is walked at start, before and after a `dlclose`, and at exit; and a single
-//! module is recorded whenever a call site turns up in an object file that is not known yet. The
-//! list is read under the loader's lock, so only where the program is inside the loader itself or
-//! about to be: anywhere else a thread that holds one of the program's locks could wait for a
-//! constructor that waits for that lock. A single address is looked up without a lock
+//! The loader's list is walked at start, before and after a `dlclose`, and, but for a fork's child,
+//! at exit; and a single module is recorded whenever a call site turns up in an object file that is
+//! not known yet. The list is read under the loader's lock, so only where the program is inside the
+//! loader itself or about to be: anywhere else a thread that holds one of the program's locks could
+//! wait for a constructor that waits for that lock. A single address is looked up without a lock
 //! (`_dl_find_object`, glibc 2.35).
 
 use super::session::SESSION;

@@ -6,12 +6,12 @@ use super::session::Probe;
 use super::sites::{origin, site};
 use baton_trace::{Address, Waitable, WakeReason, What};
 
-/// It was initialised.
+/// Records that a condition variable was initialised.
 pub fn condition_init<P: Probe>(condition: usize, at: usize) {
     waitable_init::<P>(Waitable::Condition, condition, at);
 }
 
-/// It is destroyed.
+/// Records that a condition variable is about to be destroyed.
 pub fn condition_destroy<P: Probe>(condition: usize) {
     waitable_destroy::<P>(Waitable::Condition, condition);
 }
@@ -43,7 +43,7 @@ pub fn condition_signal<P: Probe>(condition: usize, at: usize) {
     post::<P>(|thread| What::CondSignal { condition: condition as Address, site: site(thread, at) });
 }
 
-/// All are.
+/// Records that the thread is about to wake all waiters of a condition variable.
 #[inline(always)]
 pub fn condition_broadcast<P: Probe>(condition: usize, at: usize) {
     post::<P>(|thread| What::CondBroadcast { condition: condition as Address, site: site(thread, at) });

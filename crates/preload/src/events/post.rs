@@ -1,5 +1,5 @@
-//! Writes events into the trace, and does the upkeep of the recording. Each function compiles to
-//! nothing in code that does not record.
+//! Writes events into the trace, and does the upkeep of the recording. Each function that takes a
+//! [`Probe`] compiles to nothing in code that does not record.
 
 use super::session::{Probe, SESSION};
 use crate::thread::{self, Thread};

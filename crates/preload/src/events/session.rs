@@ -5,7 +5,7 @@ use baton_trace::writer::Session;
 
 /// Whether hooks record.
 pub trait Probe: 'static {
-    /// They do.
+    /// True for hooks that record.
     const ON: bool;
 }
 

@@ -78,7 +78,7 @@ fn full(thread: &Thread) -> SiteId {
 /// Most frames of a recorded stack.
 const FRAMES: usize = 32;
 
-/// With `BATON_STACKS=off`.
+/// Whether the user refused call stacks (`BATON_STACKS=off`).
 static REFUSED: AtomicBool = AtomicBool::new(false);
 
 /// From now on, every call site is recorded by its return address alone, without callers.

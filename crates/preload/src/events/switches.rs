@@ -5,9 +5,9 @@
 //! Each recorded thread asks the kernel (perf_event_open) for its own switches, which an ordinary
 //! user may have unless the administrator forbids it (`perf_event_paranoid` above 2). They come in
 //! a small ring of memory. Once it is half full or some milliseconds old, the thread empties it,
-//! before and after waits, and after releases if it holds no lock; and it does so at its end. Where
-//! the kernel refuses, or a limit on locked memory is reached, there is no ring, and only the CPU
-//! times around waits tell spinning from sleeping. With a ring, no CPU times are read around waits.
+//! before and after waits, and after releases if it holds no lock; and it does so at its end. A
+//! thread without a ring (the kernel refuses, or a limit is reached) reads its CPU time around
+//! waits instead, and only that time tells its spinning from sleeping.
 
 use super::libc_locks;
 use super::perf::{self, Attributes, LOST, Record, Records, SAMPLE, SWITCH};
@@ -48,7 +48,7 @@ static OPEN: AtomicU32 = AtomicU32::new(0);
 /// No thread asks any more.
 static REFUSED: AtomicBool = AtomicBool::new(false);
 
-/// With `BATON_SWITCHES=off`.
+/// Gives switches up, and breakpoints with them: the user wants none (`BATON_SWITCHES=off`).
 pub(super) fn refuse() {
     REFUSED.store(true, Relaxed);
     libc_locks::refuse();
@@ -114,10 +114,11 @@ impl Ring {
         self.busy.store(false, Relaxed);
     }
 
-    /// Whether the rings should be emptied: the kernel has written something, and the rings were
-    /// last emptied more than [`KEPT`] ago or one is half full. So a sleep after a long time of
-    /// work is written at once, while of many switches most are not. A program that is killed
-    /// cannot empty its rings, and an unwritten sleep would be taken for work.
+    /// Whether the rings should be emptied: the kernel has written into the ring of switches, and
+    /// the rings were last emptied more than [`KEPT`] ago, or that ring or the ring of wakes is
+    /// more than half full. So a sleep after a long time of work is written at once, while of many
+    /// switches most are not. A program that is killed cannot empty its rings, and an unwritten
+    /// sleep would be taken for work.
     #[inline(always)]
     pub(super) fn is_due(&self) -> bool {
         let at = self.at.load(Relaxed);

@@ -27,7 +27,8 @@ pub fn begin_team(thread: &Thread, barrier: usize, threads: u32, idled: bool) {
     tidy(thread);
 }
 
-/// Records, once for each barrier, the OpenMP construct that the barrier belongs to.
+/// Records the OpenMP construct that the barrier belongs to, once for each barrier as far as
+/// [`constructs`] can remember barriers.
 pub fn construct(thread: &Thread, barrier: usize, construct: Construct) {
     let barrier = barrier as Address;
     if constructs::is_new(barrier) {

@@ -12,7 +12,7 @@ pub fn create<P: Probe>(at: usize) {
     post::<P>(|thread| What::Create { site: origin(thread, at) });
 }
 
-/// A join begins.
+/// Records that the thread begins to wait for the end of another thread (a join).
 pub fn join_begin<P: Probe>(handle: u64, at: usize) {
     switched::<P>();
     post::<P>(|thread| What::JoinBegin { handle, site: site(thread, at) });

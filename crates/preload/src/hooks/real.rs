@@ -258,7 +258,7 @@ pub struct Cleanup {
 }
 
 impl Cleanup {
-    /// Not filled.
+    /// A buffer that is not filled yet.
     pub fn new() -> Cleanup {
         Cleanup {
             routine: core::ptr::null(),

@@ -101,7 +101,7 @@ mod loops {
         };
     }
 
-    /// With a chunk.
+    /// Declares the hooks of loops with a chunk size.
     macro_rules! chunked {
         ($($shim:ident $function:ident $name:ident;)*) => {
             $(
@@ -241,8 +241,8 @@ unsafe extern "C-unwind" fn single_copy_start(site: usize) -> Data {
 }
 
 /// The thread that got null has computed the values, and arrives at the barrier at which the others
-/// wait for them. They arrived from the call site of the construct's beginning, so this thread uses
-/// that site too.
+/// wait for them. Events name that barrier by the call site of the construct's beginning, from
+/// which the others called, so this thread names the barrier by that site too.
 unsafe extern "C-unwind" fn single_copy_end(values: Data, site: usize) {
     let site = team::site(site);
     let thread = thread::current();

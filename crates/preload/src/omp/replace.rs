@@ -36,7 +36,7 @@ impl Inner {
     }
 }
 
-/// They, once chosen.
+/// The functions of the named lock, once they are chosen.
 struct Chosen(UnsafeCell<Option<Inner>>);
 // SAFETY: written at start, when there is one thread, before any slot points to a function that
 // reads it.

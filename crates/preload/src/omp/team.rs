@@ -3,9 +3,10 @@
 //! The master hands the runtime [`member`] in place of the region's function, with a [`Region`] on
 //! the master's stack as its data. So each member of the team records that it begins, and that it
 //! has arrived at the barrier at the region's end. Between that arrival and its next region a
-//! worker runs no code of this library. So the worker itself records when its wait at the barrier
-//! was over, but only as its next region begins or as it ends; for workers that still wait as the
-//! process ends, the master that they wait for records it.
+//! worker runs no code of this library except for tasks, which it may run in the barrier. So the
+//! worker itself records when its wait at the barrier was over, but only as its next region begins
+//! or as it ends; for workers that still wait as the process ends, the master that they wait for
+//! records it.
 //!
 //! In events, a barrier is named by the call site of its construct. Of teams that are nested in
 //! others, or whose master is another thread than the first that opened a region, the name is a

@@ -3,8 +3,8 @@
 //! `baton` can name the calls that came if the point never does.
 //!
 //! A thread adds to a row of its own in the mapped file ([`baton_trace::counts`]), so that a count
-//! costs a load and a store, and is kept when the process is killed. Without `BATON_PROGRESS` no
-//! slot points here.
+//! costs a load and a store, and is kept when the process is killed. Threads that come when all
+//! other rows are taken share the last one. Without `BATON_PROGRESS` no slot points here.
 //!
 //! | file | holds |
 //! | --- | --- |

@@ -4,7 +4,8 @@
 //! A lock that the forking thread holds must be usable in the child, whatever queue had formed
 //! behind it. So every process counts the forks that it comes from (its generation), a mutex's
 //! owner is stored with that count (`posix::mutex::me`), and a lock of an earlier generation is put
-//! in order when its owner unlocks it. Condition variables are put in order in the same way.
+//! in order when its owner unlocks it. A condition variable of an earlier generation is put in
+//! order at its next use.
 
 use super::pointer::pointer;
 use super::{callbacks, pool};

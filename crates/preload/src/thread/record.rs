@@ -21,7 +21,7 @@ pub struct Thread {
     pub(super) tid: AtomicU32,
     /// How often the key's destructor has been called for the thread.
     pub(super) rounds: AtomicU32,
-    /// Its numbers.
+    /// The thread's counters.
     pub counts: Counts,
     /// The thread's place in a condition variable's queue.
     pub waiter: Waiter,
@@ -30,19 +30,19 @@ pub struct Thread {
     /// The block of memory that the thread keeps for its next mutex whose lock does not fit into
     /// the mutex.
     pub block: AtomicUsize,
-    /// Its trace.
+    /// Writes the thread's part of the trace.
     pub pen: ThreadWriter,
     /// The number of locks that the thread holds, where they are recorded.
     pub holds: Holds,
-    /// Its call stacks.
+    /// The call stacks that the thread remembers.
     pub stacks: Stacks,
-    /// Its context switches.
+    /// The rings with the thread's context switches.
     pub switches: Ring,
     /// What the thread knows of its teams in OpenMP's regions.
     pub teams: Teams,
     /// The thread's signal mask before a fork, while signals are blocked for the fork.
     pub mask: AtomicU64,
-    /// Whether they are.
+    /// Whether signals are blocked for a fork.
     pub blocked: AtomicBool,
     /// The thread's row of counts in the file of `progress`; null until the thread counts
     /// something.
@@ -89,7 +89,7 @@ impl Thread {
         self.teams.forget();
     }
 
-    /// Its `pthread_t`.
+    /// The thread's `pthread_t`; 0 while no thread has the record.
     pub fn handle(&self) -> usize {
         self.handle.load(Ordering::Relaxed)
     }

@@ -85,7 +85,7 @@ impl Same {
 }
 
 impl Stacks {
-    /// None.
+    /// No stacks.
     pub const fn new() -> Stacks {
         Stacks {
             known: [const { Known { same: Same::new(), number: AtomicU32::new(0) } }; REMEMBERED],

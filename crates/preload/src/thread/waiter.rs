@@ -13,23 +13,23 @@ const CANCELLED: u32 = 2;
 
 /// Where a waiter is with regard to the list of waiters.
 pub mod place {
-    /// In no list.
+    /// The waiter is in no list.
     pub const NOWHERE: u32 = 0;
-    /// In the list.
+    /// The waiter is in the list.
     pub const QUEUED: u32 = 1;
-    /// A signal has taken the waiter out of the list.
+    /// A signal or broadcast has taken the waiter out of the list.
     pub const DETACHED: u32 = 2;
     /// The waiter is in the list, about to take itself out.
     pub const LEAVING: u32 = 3;
 }
 
-/// The place.
+/// A thread's place in the queue of a condition variable.
 pub struct Waiter {
     /// The word on which the thread sleeps.
     word: NativeAtomic<u32>,
     /// Whether the thread has been cancelled, and glibc has yet to act on it.
     cancelled: AtomicU32,
-    /// One of [`place`].
+    /// Where the waiter is: one of the constants of [`place`].
     pub place: AtomicU32,
     /// The next waiter in the list of the condition variable, or of a mutex
     /// (`posix::mutex::moved_waiters`).
@@ -42,16 +42,16 @@ pub struct Waiter {
 /// How a sleep ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Slept {
-    /// By a signal.
+    /// It ended by a signal or broadcast.
     Signalled,
-    /// By the deadline.
+    /// It ended by the deadline.
     Expired,
-    /// By a cancellation, which the thread allows at present.
+    /// It ended by a cancellation, which the thread allows at present.
     Cancelled,
 }
 
 impl Waiter {
-    /// In no list.
+    /// A waiter that is in no list.
     pub const fn new() -> Waiter {
         Waiter {
             word: NativeAtomic::new(0),

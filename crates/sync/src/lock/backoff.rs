@@ -47,7 +47,8 @@ impl<M: Machine> Backoff<M> {
 fn random<M: Machine>() -> u64 {
     let local = M::local();
     let state = match local.get(Use::Backoff) as u64 {
-        // 0 means not seeded yet; the constant keeps index 0 off the generator's fixed point.
+        // 0 means not seeded yet. Adding 1 to the index keeps index 0 off 0, the generator's fixed
+        // point.
         0 => (u64::from(local.index()) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15),
         state => state,
     };

@@ -15,9 +15,9 @@
 //! | `HELD` and `STARVED` | the head sleeps and has been overtaken often enough: the release grants it the lock |
 //! | `HELD` and `GRANTED` | the lock belongs to the head, which does not run yet |
 //!
-//! A thread that finds the lock held joins the queue if the head is awake. Otherwise it first tries
-//! a few times in the head's place: behind a head that does not run, it would go to sleep although
-//! the lock is free every now and then.
+//! A thread that finds the lock held joins the queue if the head is awake, or is to get the lock by
+//! a grant. Otherwise it first tries a few times in the head's place: behind a head that does not
+//! run, it would go to sleep although the lock is free every now and then.
 //!
 //! A thread that took the lock as the head makes the next waiter the head: at once if that waiter
 //! is awake, so that it watches the word before the release; after the release if it sleeps, so

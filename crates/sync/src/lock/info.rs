@@ -10,7 +10,8 @@ pub enum Waits {
     Any,
     /// Only policies that keep the CPU: the lock could not wake a sleeper.
     Spinning,
-    /// Only the given policy, which is the lock's own. A request for another one is an error.
+    /// Only policies of the given one's kind, which is the lock's own: `spin-park` with any number
+    /// of tries, for example. A request for a policy of another kind is an error.
     Fixed(Wait),
 }
 

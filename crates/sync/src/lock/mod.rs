@@ -37,7 +37,8 @@ use core::alloc::Layout;
 /// At most one thread is between a `lock` (or successful try) and its `unlock`, and what it wrote
 /// there happens before the next `lock` returns.
 pub unsafe trait RawLock<M: Machine>: Sized + Send + Sync + 'static {
-    /// The holder carries it from `lock` to `unlock`: nothing, or its queue node.
+    /// What the holder carries from `lock` to `unlock`: nothing, or for example its queue node or
+    /// its ticket.
     type Token: Token;
 
     /// Description of the lock, its line in the registry.

@@ -44,7 +44,8 @@
 //! A try advances its monitor before it exchanges `tail`: if the exchange succeeds, the ticket
 //! names a holder from the start. If it fails, a generation is skipped.
 //!
-//! The wake-up of phase 1 comes after the monitor has advanced, from a thread that holds the lock.
+//! The wake-up of phase 1 comes from the thread in front, after the change of its monitor: that
+//! thread holds the lock, or leaves the queue.
 //! Phase 2 spins under every policy that keeps the CPU. Under a policy that sleeps, it sleeps by
 //! that policy, and the release, after its store, wakes one thread by the lock's address.
 
@@ -142,7 +143,8 @@ impl<M: Machine> OneSpinner<M> {
         front
     }
 
-    /// Leaves the queue, behind `front`. Returns true if the thread has got the lock instead.
+    /// Takes this thread out of the queue, in which `front` is the ticket in front of its own.
+    /// Returns true if the thread has got the lock meanwhile: it then stays, and holds the lock.
     #[cold]
     fn leave(&self, mine: &Monitor<M>, ticket: Ticket, mut front: Ticket, wait: Wait) -> bool {
         while Self::of(mine, front).has_left(front) {

@@ -6,8 +6,8 @@ use super::{Counted, Fifo, LockInfo, Posix, RawLock, TryLock, Waits, ZeroInit};
 use baton_machine::units::Cycles;
 use baton_machine::{Machine, Wait, WaitResult};
 
-/// Cycles to stay away for each waiter in front but the first: a short critical section and its
-/// hand-off.
+/// Cycles to stay away for each waiter between the thread and the lock's holder: a short critical
+/// section and its hand-off.
 const A_WAITER: u64 = 128;
 /// Largest number of waiters for which a thread stays away, so that a waiter with an early turn is
 /// not away for long.

@@ -209,7 +209,7 @@ impl<M: Machine, T: Send + 'static, S: Threads> Ring<M, T, S> {
 
 impl<M: Machine, T: Copy + Send + 'static, S: Threads> Ring<M, T, S> {
     /// Puts items in and returns how many. The error is the consumers' tail, at which there is no
-    /// room.
+    /// room, or with [`Ask::Bulk`] too little.
     fn put_all(&self, items: &[T], ask: Ask, wait: Wait) -> Result<usize, u32> {
         let claim = self.claim_room(items.len(), ask)?;
         let count = claim.count as usize;
@@ -220,7 +220,7 @@ impl<M: Machine, T: Copy + Send + 'static, S: Threads> Ring<M, T, S> {
     }
 
     /// Takes items out and returns how many. The error is the producers' tail, at which there are
-    /// none.
+    /// none, or with [`Ask::Bulk`] too few.
     fn get_all(&self, items: &mut [T], ask: Ask, wait: Wait) -> Result<usize, u32> {
         let claim = self.claim_items(items.len(), ask)?;
         let count = claim.count as usize;

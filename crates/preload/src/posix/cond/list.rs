@@ -158,8 +158,8 @@ impl Cond {
         }
     }
 
-    /// Wakes all waiting threads: at once, or the most of them one by one, each at a release of the
-    /// mutex: see [`hand_over`].
+    /// Wakes all waiting threads: at once, or all but the first few (all, if the calling thread
+    /// holds the mutex) one by one, each at a release of the mutex: see [`hand_over`].
     pub(super) fn wake_all(&self) {
         if self.is_empty() {
             return;

@@ -15,7 +15,7 @@
 //! | place | who sets it | meaning |
 //! | --- | --- | --- |
 //! | `QUEUED` | the waiter | in the list |
-//! | `DETACHED` | a signal | out of the list: its word is set, or about to be; it touches the variable no more |
+//! | `DETACHED` | a signal | out of the list: its word is set, or will be; it touches the variable no more |
 //! | `LEAVING` | the waiter | timed out, was cancelled or could not unlock the mutex: signals pass it over, it takes itself out |
 //!
 //! `destroy` waits for those that leave, so that the memory can be freed as soon as all waiters

@@ -1,6 +1,6 @@
 //! C11's `mtx_*`. In glibc an `mtx_t` is a `pthread_mutex_t`, but the `mtx_*` functions call
-//! glibc's inner functions, past every interposer. The functions of this file call what the pthread
-//! slots point to.
+//! glibc's inner functions, past every interposer. The functions of this file, but for `init`, call
+//! what the pthread slots point to.
 
 use super::object::Mutex;
 use super::{events, lock_by_place};

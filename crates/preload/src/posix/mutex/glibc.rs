@@ -1,5 +1,5 @@
 //! Mutexes that glibc serves: all of them in a run without `BATON_LOCK`, else those that cannot be
-//! replaced.
+//! replaced, and those that `BATON_LOCK` leaves to glibc.
 //!
 //! glibc does not say whether a lock had to wait. So a recorded lock is tried first: a try that
 //! succeeds is an acquisition without a wait, and a try that fails is the beginning of a wait. A

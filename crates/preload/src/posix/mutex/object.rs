@@ -204,8 +204,8 @@ impl Kind {
     const MARK: c_int = 127 << Kind::MARK_AT;
     const MARK_AT: u32 = 24;
     /// This library's bit: the mutex was initialised by a call, or taken, while the program was
-    /// recorded; or initialised in a run that chooses a lock for each place. glibc ignores this bit
-    /// too.
+    /// recorded; or initialised in a run that chooses a lock for each place, or counts
+    /// acquisitions. glibc ignores this bit too.
     const SEEN: c_int = 1 << 23;
     /// The bits that this library adds to glibc's.
     const OURS: c_int = Kind::MARK | Kind::SEEN;

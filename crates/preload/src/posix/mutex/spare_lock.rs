@@ -3,7 +3,8 @@
 //! It serves a thread that cannot stand in a queue: one that may be cancelled at any instruction or
 //! jump out of a signal handler, as its place in the queue would never be given up; and any thread
 //! while there is no memory for a place. A thread that waits for the spare lock leaves at most a
-//! try behind when it goes away, which other threads remove; and the lock needs no memory.
+//! try and the bit `AWAITED` behind when it goes away, which other threads remove; and the lock
+//! needs no memory.
 //!
 //! # Two locks, one holder
 //! A mutex is held by the named lock (N) or by the spare one (S). Each side announces itself before it looks at the other, with
