@@ -1,4 +1,5 @@
-//! Errors in what a user wrote. Each names the key, the value and what was expected.
+//! Errors in what a user wrote. Most name the place (a key or a file's line), what stands there,
+//! and what was expected; the others say why a network cannot be built or run.
 
 use thiserror::Error;
 

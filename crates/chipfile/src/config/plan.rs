@@ -2,8 +2,9 @@
 //! controller is attached.
 //!
 //! On a mesh, torus or ring a router is a tile: core `i` hangs on node `i`, homes and controllers share nodes with cores.
-//! On a crossbar, on a bus and within a die each unit has a port of its own: nodes count cores first, then homes, then
-//! controllers.
+//! On a crossbar, on a bus and within a die each unit has a port of its own: nodes count cores
+//! first, then homes, then
+//! controllers, then devices on the network.
 
 use super::chip::Chip;
 use super::coherent::{Coherent, Placement, Topology};

@@ -1,4 +1,5 @@
-//! Reads a chip file strictly: every problem names file, line, key and the expected value.
+//! Reads a chip file strictly: a problem names the file and, as far as there are any, the line, the
+//! key and the expected value.
 
 mod files;
 mod kinds;

@@ -1,10 +1,17 @@
 //! A chip with another number of cores, by one stated rule:
 //!
-//! - What is per core stays: caches, bank sizes, latencies, prices, and the clocks of the cores that are left.
-//! - A mesh or torus becomes as near to a square as its cores allow, wider than high: 4 → 2×2, 16 → 4×4, 32 → 8×4.
+//! - What is per core stays: caches, bank sizes, latencies, prices, and the clocks of the cores
+//! that are left.
+//! - A mesh or torus becomes as near to a square as its cores allow, and no higher than wide: 4 →
+//! 2×2, 16 → 4×4, 32 → 8×4.
 //! - Homes and controllers shrink and grow with the cores, to the next smaller number that the
-//!   geometry allows, but to no less than one. Homes and controllers keep their placement.
-//! - Clusters (dies) stay whole: there are fewer or more of them. A chip smaller than one cluster has one small cluster.
+//!   geometry allows, but to no less than one (on dies, one for each die). Homes and controllers
+//! keep
+//!   their placement; controllers whose nodes are named one by one keep their number, too.
+//! - Clusters (dies) stay whole: there are fewer or more of them. Two chips have one cluster with
+//! all
+//!   cores: a chip smaller than a cluster, and a chip that had one cluster before, unless that is a
+//! die.
 //!   Links between dies that are left stay; a chip cannot grow past the dies that its links reach.
 
 use super::chip::Chip;
@@ -17,7 +24,8 @@ impl Chip {
     /// Returns this chip with `cores` cores.
     ///
     /// # Errors
-    /// The rule gives no such chip: the number is too large, or is not a multiple of the cluster.
+    /// The rule gives no such chip: the number is 0 or too large, is no multiple of the cluster, or
+    /// gives a chip whose values do not fit together.
     pub fn resized(&self, cores: u32) -> Result<Chip, ChipError> {
         let failed = |problem| ChipError { file: "--cores".to_owned(), line: None, problem };
         let was = self.core.count;

@@ -34,7 +34,7 @@ pub const SET: u32 = 0;
 pub const REFUSED: u32 = 1;
 /// The chip has no such CPU to interrupt.
 pub const NO_CPU: u32 = 2;
-/// Largest number of device cycles until an alarm rings: a quarter of an hour at 1 GHz.
+/// Largest number of device cycles until an alarm rings: 18 minutes at 1 GHz.
 pub const FARTHEST: u64 = 1 << 40;
 
 /// The alarm's protocol.

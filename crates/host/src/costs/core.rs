@@ -14,8 +14,9 @@ pub fn hit(budget: Budget) -> Spread {
     batches(budget.short, |n| ring.chase(n))
 }
 
-/// The latency of a load from memory, over a range that no cache holds. The range lies in huge
-/// pages where the kernel grants them, so that translating the address costs little.
+/// The latency of a load from memory, over a range four times as large as the last-level cache, but
+/// of 64 to 512 MiB. The range lies in huge pages where the kernel grants them, so that translating
+/// the address costs little.
 pub fn memory(budget: Budget, last_level: u64) -> Spread {
     const LEAST: u64 = 64 << 20;
     const MOST: u64 = 512 << 20;

@@ -3,7 +3,8 @@
 //!
 //! The definitions are the reference's: packet latency counts from the packet's creation at the
 //! source to the leaving of its tail, network latency from the entering of its head. The run waits
-//! for all packets that were created in the measured window.
+//! for the packets that were created in the measured window, but not for ever. A run of batches has
+//! no warm-up: all of it is measured.
 
 mod collector;
 mod endpoint;

@@ -132,7 +132,7 @@ impl<A: Arbiter> Network<A> {
 
     /// Returns the first cycle, from the current one on, in which something can happen without
     /// another injection. Returns `None` if the network is empty, or if every packet in it has long
-    /// stood still before endpoints without a free place.
+    /// stood still before an endpoint without a free place, or behind such packets.
     #[inline]
     pub fn next_activity(&self) -> Option<Cycles> {
         if self.state.still {
@@ -215,7 +215,7 @@ impl<A: Arbiter> Network<A> {
     }
 
     /// Frees a place of the bounded endpoint at `node`, so that it may take one more packet of
-    /// `class`. Does nothing if the endpoint is not bounded.
+    /// `class`. Does nothing in a network without bounded endpoints.
     pub fn release(&mut self, node: NodeId, class: u8) {
         let class = usize::from(class);
         let endpoints = &mut self.state.endpoints;

@@ -63,7 +63,7 @@ fn one(names: &mut Names, analysis: &Analysis, region: &RegionReport) -> Paralle
     }
 }
 
-/// Tasks and waits for them, the longest first.
+/// Tasks and waits for tasks by call site, the site with the most time in all first.
 pub(super) fn tasks(names: &mut Names, analysis: &Analysis) -> Vec<TaskSite> {
     let mut all = Vec::new();
     for task in &analysis.tasks {

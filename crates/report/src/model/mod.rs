@@ -69,7 +69,7 @@ pub struct Report {
     /// Orders of locks that could deadlock, whether or not they did.
     #[serde(default)]
     pub lock_orders: Vec<LockOrder>,
-    /// OpenMP's parallel regions by call site, the longest first.
+    /// OpenMP's parallel regions by call site, the site with the most time in all first.
     #[serde(default)]
     pub parallel: Vec<ParallelRegion>,
     /// Places that create tasks, and places that wait for tasks.
@@ -144,8 +144,8 @@ pub struct Lock {
     /// Contradictions in the lock's events, as sentences. With any of these, the figures are
     /// uncertain.
     pub doubts: Vec<String>,
-    /// The program's time without this lock's competition overhead. Only the eight locks with the
-    /// most waiting have this figure and the next one.
+    /// The program's time without this lock's competition overhead. At most the eight locks with
+    /// the most waiting have this figure and the next one.
     pub program_without_overhead_ns: Option<Nanos>,
     /// The program's time if this lock excluded no thread.
     pub program_without_exclusion_ns: Option<Nanos>,

@@ -1,7 +1,7 @@
 //! Balancing while all CPUs are busy, so that threads in long queues are not permanently worse off.
 //!
-//! Every `balance_interval`, three things happen. First, a queue whose least run time has fallen
-//! far behind that of the foremost busy queue is brought forward: old debts are forgiven. Second,
+//! Every `balance_interval`, three things happen. First, a queue is brought forward if its least
+//! run time is far behind the greatest one of a busy queue: old debts are forgiven. Second,
 //! while one queue is heavier than another that may have one of its threads, by at least twice the
 //! thread's weight, the thread moves, as in Linux (`detach_tasks`, `kernel/sched/fair.c`). Third,
 //! where queues differ by less, threads of the lighter queues advance faster. If the least run time

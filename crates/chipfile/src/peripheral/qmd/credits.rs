@@ -12,10 +12,10 @@
 //! in hand. Credits come back when their thread ends, and when it has spent none for the time of
 //! the device's timer.
 //!
-//! Two things hold at all times. The number of credits in pools and with threads, plus the number
-//! of places used and reserved, is the number of the queue's entries ([`Pools::total`]). A thread
-//! with more than its share has no credits in its local pool ([`Pools::keeps_shares`]); it came by
-//! them before others joined, and gets no new ones.
+//! Two things hold at all times. The number of credits in pools and with threads ([`Pools::total`])
+//! is, for enqueues, the number of the queue's entries less the places used and reserved, and for
+//! dequeues the number of its items. A thread with more than its share has no credits in its local
+//! pool ([`Pools::keeps_shares`]); it came by them before others joined, and gets no new ones.
 
 /// The share of a thread in a queue's credits for one direction.
 #[derive(Clone, Copy, Debug)]

@@ -64,8 +64,8 @@ impl Groups {
         self.all.iter().find(|group| group.id == id).is_none_or(|group| group.queues.iter().any(room))
     }
 
-    /// Returns the queue with the fewest items; among equals, the first behind the queue that was
-    /// found last.
+    /// Returns the queue with the fewest places used and reserved among the queues of the group
+    /// that have a free place; among equals, the first behind the queue that was found last.
     pub(super) fn pick(&mut self, id: QueueId, storage: &Storage) -> Balanced {
         let Some(group) = self.all.iter_mut().find(|group| group.id == id) else { return Balanced::Gone };
         let mut best: Option<(u32, usize, Slot)> = None;
