@@ -12,11 +12,10 @@ pub use operands::{
 /// One act of a thread. Fields called `site` are call sites ([`SiteId::UNKNOWN`] if none was
 /// recorded).
 ///
-/// The **moment of the stamp** matters for the analysis. An act that gives something away
-/// (`Release`, `CondSignal`, `SemPost`, `FutexWake`, `BarrierArrive`, `Fork`, `TaskCreate`,
-/// `TaskEnd`, `Create`, `ThreadEnd`) is stamped *before* it happens; one that takes something
-/// (`Acquire`, `Acquired`, `CondWake`, `SemTaken`, `BarrierLeave`, `TeamBegin`, `TaskBegin`,
-/// `TaskWaitEnd`, `JoinEnd`, `ThreadStart`) *after* it. So the stamp of a cause never lies after
+/// The **moment of the stamp** matters for the analysis. An act that gives something away (such as
+/// `Release`, `CondSignal`, `BarrierArrive`, `TaskCreate` or `ThreadEnd`) is stamped *before* it
+/// happens; one that takes something (such as `Acquire`, `Acquired`, `CondWake`, `BarrierLeave`,
+/// `TaskBegin` or `ThreadStart`) *after* it. So the stamp of a cause never lies after
 /// that of its effect, and the interval between the two is never too short: it includes the time
 /// that the recorder takes after the first stamp and before the second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -179,8 +178,8 @@ pub enum What {
         /// The barrier at the region's end, which the thread has left.
         region: Address,
     },
-    /// Tells which construct a barrier belongs to. The thread that arrives first at the barrier
-    /// records this once.
+    /// Tells which construct a barrier belongs to. The recorder writes it once for each barrier, as
+    /// far as it can remember barriers.
     Construct {
         /// Address of the barrier.
         barrier: Address,
@@ -368,9 +367,9 @@ pub enum What {
         /// One bit for each CPU of the group, the lowest first.
         mask: u32,
     },
-    /// The thread has used this much CPU time so far. Recorded at a thread's end, and around
-    /// contended waits where context switches are not recorded. Around a wait the order is:
-    /// `Request`, `CpuTime`, the wait, `Acquired`, `CpuTime`. The two values tell whether the
+    /// The thread has used this much CPU time so far. Recorded at a thread's end, and, where
+    /// context switches are not recorded, around or after waits. Around a wait for a lock the order
+    /// is: `Request`, `CpuTime`, the wait, `Acquired`, `CpuTime`. The two values tell whether the
     /// thread spun or slept. They are stamped inside and after the wait, so that it gets no longer.
     CpuTime {
         /// CPU time that the thread has used since it began, in nanoseconds.
@@ -390,7 +389,8 @@ pub enum What {
         /// The kernel's number of the CPU.
         cpu: u32,
     },
-    /// A call for I/O or sleep in which the writing thread left its CPU has returned.
+    /// A call for I/O or sleep has returned in which the writing thread left its CPU, or which took
+    /// [`SystemCall::LONG`] ticks or more.
     Blocked {
         /// Call site of the call.
         site: SiteId,
@@ -400,7 +400,7 @@ pub enum What {
     },
     /// A system call of [`CALLS`](crate::point::CALLS) has returned: it read or wrote a stream, or
     /// was for new connections, readiness, a file's safety or sleep. Follows the `Blocked` of the
-    /// same call.
+    /// same call, if there is one.
     Called {
         /// Which call it was, on which file, and what it achieved.
         call: SystemCall,
@@ -433,7 +433,8 @@ pub enum What {
     },
     /// The measured cost of a probe of the recorder, which analyses can subtract.
     ProbeCost {
-        /// The probe: 0 for a plain event, 1 for the pair around a contended wait with CPU times.
+        /// The probe: 0 for a plain event, 1 for the pair of events around a contended wait, with
+        /// the CPU times where these are read.
         probe: u32,
         /// Picoseconds of the event, or of the pair of events together.
         picoseconds: u64,
@@ -452,8 +453,8 @@ pub enum What {
         /// Address of the lock, condition variable or semaphore; handle of a joined thread.
         object: Address,
     },
-    /// The recorder took time in this thread to get a new segment or to seal a full one: this is
-    /// not the program's time.
+    /// The recorder took time in this thread: to get a new segment, to seal a full one, or to write
+    /// down what the kernel has reported. This is not the program's time.
     Pause {
         /// Duration of the pause in ticks of the trace's clock; it ends at this event's time.
         ticks: u64,

@@ -37,8 +37,8 @@
 //! SESSION.finish();
 //! # Ok::<(), baton_trace::writer::OpenError>(())
 //! ```
-//! Threads and files are created with their first event. `post` stamps before the act that follows,
-//! `post_ordered` after the act that precedes it. In a forked child, call
+//! A thread gets its number and its first segment with its first event. `post` stamps before the
+//! act that follows, `post_ordered` after the act that precedes it. In a forked child, call
 //! [`Session::reopen_after_fork`](writer::Session::reopen_after_fork) and
 //! [`ThreadWriter::forget`](writer::ThreadWriter::forget), with signals blocked since before the
 //! fork.

@@ -446,8 +446,8 @@ impl<T: Carry> Causes<T> {
         self.begun(thread)[WaitKind::Idle as usize].map(|begun| begun.time)
     }
 
-    /// Returns the waits that a thread is in, except those for locks (also inside of the C library)
-    /// and for its team's next region.
+    /// Returns the waits that a thread is in, except those for locks (also inside of the C
+    /// library), for its team's next region, and at a barrier that all threads have reached.
     pub(super) fn open(&mut self, thread: ThreadIndex) -> Vec<(WaitKind, Begun)> {
         use WaitKind::{Barrier, Condition, Futex, Join, Semaphore, Tasks};
         let begun = *self.begun(thread);

@@ -1,8 +1,8 @@
 //! What recording cost the run: the recorder's own time along the critical path.
 //!
 //! The trace tells what this time consists of: what an event costs on this machine
-//! ([`What::ProbeCost`]), how many events and CPU times each thread recorded, the pauses in which
-//! the thread made room for more, and its context switches, each of which the kernel writes down.
+//! ([`What::ProbeCost`]), how many events and CPU times each thread recorded, the recorder's pauses
+//! in the thread ([`What::Pause`]), and its context switches, each of which the kernel writes down.
 //! Only time on the critical path counts: what a thread records beside the path does not make the
 //! run longer. The figure leaves out two costs: cache lines that the recorded events displace, and
 //! that a recorded program may run in another order.

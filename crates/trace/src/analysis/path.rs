@@ -1,10 +1,10 @@
 //! The critical path: the chain of work and hand-offs that determines the length of the run.
 //!
 //! The chain is followed backwards from the last event: along a thread while it runs; at a wait
-//! that another thread ended, over to the other thread at the moment of the cause (release, signal,
-//! last arrival, post, end, creation). The time between the cause and the end of the wait is the
-//! hand-off, which is charged to the object. If a wait has no such cause, or its cause lies before
-//! the wait, the chain stays on the waiting thread.
+//! that another thread ended, over to the other thread at the moment of the cause (for example a
+//! release, a signal, a last arrival or a thread's creation). The time between the cause and the
+//! end of the wait is the hand-off, which is charged to the object. If a wait has no such cause, or
+//! its cause lies before the wait, the chain stays on the waiting thread.
 //!
 //! The end of a background thread ([`super::background()`]) is no cause: the path stays with the thread
 //! that joined it. The chain begins at the end of the thread that ended the program: the first

@@ -16,8 +16,8 @@ pub struct WaitableStats {
     /// Lengths, inside the window, of the waits that ended inside it. A wait at a barrier in which
     /// the thread runs tasks counts once for each interval between tasks.
     pub wait: Distribution,
-    /// Lengths from the cause of a wait's end (signal, last arrival, post) until the waiter ran,
-    /// where the cause is known.
+    /// Lengths from the cause of a wait's end (such as a signal, a last arrival or a post) until
+    /// the waiter ran, where the cause is known and lies inside the wait.
     pub wake: Distribution,
     /// Waits that ended without what the thread waited for: by a deadline, a cancellation or an
     /// error.
@@ -31,8 +31,8 @@ pub struct WaitableStats {
     pub immediate: u64,
     /// Failed tries to take a semaphore.
     pub try_fails: u64,
-    /// How many broadcasts of a condition variable woke several threads, and how many of these for
-    /// nothing.
+    /// How many broadcasts of a condition variable woke several threads, how many threads these
+    /// broadcasts woke, and how many of the woken threads found nothing to do.
     pub futile: FutileWakes,
     /// The OpenMP construct that a barrier belongs to, if known.
     pub construct: Option<Construct>,

@@ -35,10 +35,10 @@ pub(crate) struct Doubt {
 
 impl Doubt {
     /// Returns the indices of records with an impossible time, ascending. The time of a record is
-    /// impossible if it lies more than `slack` after those of both following records; the last
-    /// record's, if it lies so far after both the previous record's time and the end. Times within
-    /// a segment hardly go back, and one of the two following records may itself be damaged. Events
-    /// that the kernel reported are not judged.
+    /// impossible if it lies more than `slack` after those of both following records (of the only
+    /// one, if one follows); the last record's, if it lies so far after both the previous record's
+    /// time and the end. Times within a segment hardly go back, and one of the two following
+    /// records may itself be damaged. Events that the kernel reported are not judged.
     pub(crate) fn impossible(&self, bytes: &[u8], base: u64) -> Vec<usize> {
         let times: Vec<(usize, u64)> = records(bytes, base)
             .enumerate()

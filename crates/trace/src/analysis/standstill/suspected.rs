@@ -10,7 +10,8 @@ use crate::process::ProcessIndex;
 use crate::trace::Trace;
 
 /// Suspects a process if its first thread waits, by joins, for a thread that waits for a signal or
-/// a post, and has done so for half of the process's life.
+/// a post, and has done so for half of the process's life and for [`LEAST_REST`] at least, while
+/// other threads live that are not in this chain of waits.
 pub(super) fn standstill(
     trace: &Trace,
     walk: &Walk<'_>,
