@@ -31,7 +31,7 @@ unsafe impl<M: Machine> Sync for Seat<M> {}
 // SAFETY: a `Body` may be sent to another thread.
 unsafe impl<M: Machine> Send for Seat<M> {}
 
-/// The threads.
+/// A crew of threads.
 pub struct Crew<M: Machine> {
     seats: Arc<Vec<Owned<M, Seat<M>>>>,
     cpus: u32,

@@ -20,7 +20,7 @@ use core::num::NonZeroU32;
 pub struct Region<M: Machine> {
     /// The function that each thread calls.
     pub function: Function,
-    /// With what.
+    /// The data that it gets.
     pub data: *mut c_void,
     /// The number of enclosing regions, this one included.
     pub level: u32,
@@ -61,7 +61,7 @@ pub struct Region<M: Machine> {
 pub struct League {
     /// The team's number.
     pub team: u32,
-    /// How many teams.
+    /// The number of teams in the league.
     pub teams: u32,
 }
 
@@ -80,7 +80,7 @@ impl<M: Machine> Copy for Region<M> {}
 
 /// A team.
 pub struct Team<M: Machine> {
-    /// How many threads.
+    /// The number of threads.
     pub size: u32,
     pub(crate) barrier: Option<Box<dyn TeamBarrier<M>>>,
     /// The ring of work-shares.
@@ -91,9 +91,9 @@ pub struct Team<M: Machine> {
     next_barrier: M::Atomic<u64>,
     /// How many singles of the region have been claimed, each by one thread.
     singles: M::Atomic<u32>,
-    /// What is cancelled.
+    /// Which constructs are cancelled.
     pub cancel: Cancel<M>,
-    /// Its tasks.
+    /// The team's tasks.
     pub tasks: Queue<M>,
 }
 

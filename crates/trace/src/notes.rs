@@ -1,7 +1,7 @@
 //! Codes of [`What::Note`](crate::What::Note): notes about an object that the report passes on to
 //! its readers.
 
-/// The object is a robust mutex. Glibc serves it: it is neither traced in full nor replaced.
+/// The object is a robust mutex, which glibc serves.
 pub const ROBUST: u32 = 1;
 /// The object is a priority-inheritance mutex, which glibc serves.
 pub const PRIORITY_INHERIT: u32 = 2;

@@ -70,8 +70,9 @@ impl<M: Machine> Context<M> {
     }
 
     /// Whether a thread that makes a task of this kind runs it at once: there is no region, the
-    /// thread is alone, the queue is full, or the current task is final. For [`Kind::Target`] it is
-    /// no reason that the thread is alone, and for [`Kind::Detached`] only the last reason counts.
+    /// thread is alone and no task is unfinished, the queue is full, or the current task is final.
+    /// For [`Kind::Target`] it is no reason that the thread is alone, and for [`Kind::Detached`]
+    /// only the last reason counts.
     #[inline]
     pub fn is_inline(&self, kind: Kind) -> bool {
         let (queue, size) = (&self.team().tasks, self.team().size);

@@ -41,7 +41,7 @@ pub struct Group<M: Machine> {
     /// Whether the group belongs to a work-share with reductions over tasks; `cancel taskgroup`
     /// never means such a group.
     of_share: bool,
-    /// Around it.
+    /// The group around this one.
     pub(crate) outer: Option<Shared<M, Group<M>>>,
     /// The address that was registered for reductions over the group's tasks, or zero.
     reductions: M::Atomic<usize>,
@@ -93,7 +93,7 @@ pub struct Event<M: Machine> {
     end: M::Slot<Option<End<M>>>,
 }
 
-/// Neither has happened.
+/// The body has not ended, and the event is not fulfilled.
 const PENDING: u32 = 0;
 /// The body has ended.
 const ENDED: u32 = 1;

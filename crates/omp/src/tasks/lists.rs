@@ -21,7 +21,7 @@ use baton_machine::{Atomic, Machine, OwnedSlice};
 pub(crate) struct Lists<M: Machine> {
     /// The lists of all threads but the first.
     pub(crate) others: OwnedSlice<M, Apart<List<M>>>,
-    /// Of each thread.
+    /// The tally of each thread.
     pub(crate) tallies: OwnedSlice<M, Apart<Tally<M>>>,
     pub(crate) signs: Apart<Signs<M>>,
     /// A word that changes for threads that rest before they arrive at a barrier: the count of
@@ -71,7 +71,7 @@ impl<M: Machine> Lists<M> {
         }
     }
 
-    /// A region begins.
+    /// Begins a region.
     pub(crate) fn begin(&self) {
         // Relaxed: each thread learns of the region after this.
         self.signs.0.used.store(0, Relaxed);

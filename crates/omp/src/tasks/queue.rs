@@ -21,7 +21,7 @@ use std::collections::VecDeque;
 /// waits.
 const ONE_MORE: u32 = 1 + (1 << 24);
 
-/// The count.
+/// The bits that count the tasks that are not done.
 pub(crate) const NOT_DONE: u32 = (1 << 24) - 1;
 
 /// Tasks that wait for a thread, and the lock that protects them.

@@ -9,8 +9,9 @@ use crate::settings::Icv;
 use baton_machine::Machine;
 use core::ffi::c_void;
 
-/// The number of waiting tasks for each thread at which further tasks run at once. Where threads
-/// steal, a small team has fewer: see [`Queue::is_full`](super::Queue::is_full).
+/// The number of waiting tasks for each thread at which further tasks run at once; in a single
+/// queue, running tasks count as well. Where threads steal, a small team has fewer: see
+/// [`Queue::is_full`](super::Queue::is_full).
 pub const PER_THREAD: u64 = 64;
 
 /// The function of a region or a task, which a compiler outlines from the program. A test's
