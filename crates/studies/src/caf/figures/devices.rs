@@ -44,7 +44,7 @@ pub(super) fn mesh(results: &Results<'_>) -> Figure {
         "4",
         "16",
     ];
-    let note = "Rates are requests of all 64 cores in 1000 cycles. Time in the network is what a request takes where they seldom meet, less \
+    let note = "Rates are requests of all 64 cores in 1000 cycles. Time in the network is what a request takes where requests seldom meet, less \
                 what the device itself takes.";
     table("Figure 16b: several devices at 64 cores", &header, DEVICES.iter().filter_map(row).collect()).noted(note)
 }

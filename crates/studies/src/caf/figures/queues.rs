@@ -36,7 +36,7 @@ pub(super) fn threads(results: &Results<'_>) -> Option<Figure> {
     Some(
         figure
             .named("figure-6")
-            .noted("Bulks of 8. Other cores have filled the queue. The time is the slowest thread's."),
+            .noted("Bulks of 8. The last core has filled the queue before. The time is the slowest thread's."),
     )
 }
 
