@@ -18,18 +18,18 @@ struct Counting;
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.set(ALLOCATIONS.get() + 1);
-        // SAFETY: the caller's.
+        // SAFETY: the caller promises what `System.alloc` asks for.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        // SAFETY: the caller's.
+        // SAFETY: the caller promises what `System.dealloc` asks for.
         unsafe { System.dealloc(at, layout) }
     }
 
     unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         ALLOCATIONS.set(ALLOCATIONS.get() + 1);
-        // SAFETY: the caller's.
+        // SAFETY: the caller promises what `System.realloc` asks for.
         unsafe { System.realloc(at, layout, size) }
     }
 }
@@ -37,8 +37,9 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-/// The host's allocations during the second half of `letters` letters from one core to another,
-/// some posted and some waited for.
+/// The host's allocations during the second half of `letters` letters. A thread sends them to
+/// itself: it does not wait for the answers of what it sends, and waits for each letter that it
+/// receives.
 fn allocations(chip: &Chip, letters: u64) -> u64 {
     let mut simulation = Simulation::new(chip, &Options::default()).expect("the host has memory");
     let at = Rc::new(RefCell::new([0; 3]));

@@ -10,7 +10,7 @@ use baton_units::CoreId;
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// Alarms, and a mailbox that no thread writes to; on wires of 25 cycles, with the cores' clock.
+/// A chip with an alarm and a mailbox on wires of 25 cycles, at the cores' clock.
 fn chip(settings: &[&str]) -> Chip {
     let clock = format!("device.clock_hz={}", common::chip(&[]).core.clock.0);
     let fixed = [
@@ -34,7 +34,9 @@ fn on(core: u32) -> Spawn {
     Spawn { affinity: vec![CoreId(core)], ..Spawn::default() }
 }
 
-/// Sets alarms for CPU 1 at these cycles from 50,000 on, while a thread there does what it does. Gives the thread's figures.
+/// Sets alarms that interrupt CPU 1 at these moments, counted from 50,000, while a thread there
+/// runs `body`. At 250,000 the thread's word changes, and a letter comes into the mailbox. Returns
+/// the outcome.
 fn rings(chip: &Chip, options: &Options, at: &'static [u64], body: impl FnOnce(Word) -> Box<dyn FnOnce()>) -> Outcome {
     let mut simulation = Simulation::new(chip, options).expect("the host has memory");
     let word = cell(&mut simulation, 0u32);
@@ -43,14 +45,15 @@ fn rings(chip: &Chip, options: &Options, at: &'static [u64], body: impl FnOnce(W
     let sets = move || {
         let clock = Simulated::device(0).expect("an alarm");
         for at in at {
-            // A cycle to set out and the way there, and the way back to the CPU.
+            // The request takes a cycle to set out and 25 to the alarm; the interrupt takes 25 to
+            // the CPU.
             let after = 50_000 + at - act::time().0 - 1 - 25 - 25;
             assert_eq!(clock.request(alarm::SET, [after, 1]).wait().status, 0);
         }
-        // At the same moment, however many they were.
+        // The word changes at the same moment in each run, however many alarms were set.
         Simulated::work(Cycles(250_000 - act::time().0));
         word.0.store(1, Release);
-        // Its letter ends a stall, if there is one.
+        // The letter ends the thread's stall, if the thread waits for one.
         let mail = Simulated::device(1).expect("a mailbox");
         mail.call(mailbox::OPEN, [4, 0]);
         mail.request(mailbox::SEND, [0, 9]).wait();
@@ -79,8 +82,8 @@ fn a_computation_pays_for_each() {
     assert_eq!(three.threads[0].time(Reason::Work), Cycles(100_000));
 }
 
-/// Two interrupts of a CPU that computes: the second one's handler runs behind the first one's, and each wakes a thread at its
-/// end.
+/// Two interrupts come to a CPU that computes: the second handler runs after the first, and each
+/// handler wakes a thread at its end.
 #[test]
 fn handlers_of_a_cpu_follow_each_other() {
     let woken = Rc::new(Cell::new([0; 2]));
@@ -126,7 +129,8 @@ fn a_spinner_does_not_try_while_a_handler_runs() {
     };
     let (none, three) = (run(&[], true), run(&[0, 5_000, 9_001], true));
     assert_eq!((kernel(&none), kernel(&three)), (0, 3 * 700));
-    // A turn takes a hit and a PAUSE, which says how many tries fit into the handlers' time.
+    // A turn of the spinning loop takes a hit and a PAUSE. From that follows how many tries would
+    // have fitted into the handlers' time.
     let chip = chip(&[]);
     let turn = chip.cache.hit.0 + chip.wait.pause.0;
     let fewer = none.threads[0].counts.tries - three.threads[0].counts.tries;
@@ -181,14 +185,16 @@ fn where_handlers_touch_memory_this_one_does_too() {
     let run = |at| rings(&chip(&lines), &Options::default(), at, |_| Box::new(|| Simulated::work(Cycles(100_000))));
     let (none, three) = (run(&[]), run(&[0, 5_000, 9_000]));
     let cache = chip(&[]).cache;
-    // Its CPU's lines have been touched by the handler that woke it for the thread's first step, or come from memory now.
+    // The handler's lines are in the CPU's cache if the handler that woke the CPU for the thread's
+    // first step has touched them; the others come from memory now.
     let (first, then) = (none.memory.fetches, three.memory.fetches);
     let lines = 3 * 5 * cache.hit.0 + (then - first) * (cache.memory.0 - cache.hit.0);
     assert_eq!(kernel(&three) - kernel(&none), 3 * 700 + lines);
     assert_eq!(three.threads[0].ended.0 - none.threads[0].ended.0, 3 * 700 + lines);
 }
 
-/// An idle CPU's time belongs to no thread; one that waits for the device is woken at the handler's end all the same.
+/// A handler on an idle CPU takes no thread's time. At its end it still wakes the thread that waits
+/// for the device.
 #[test]
 fn an_idle_cpu_loses_nothing() {
     let woken = Rc::new(Cell::new(0));

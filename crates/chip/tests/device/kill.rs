@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// Beside the mailbox: what idle waits and halts take.
+/// A chip with the mailbox and with prices for idle waits and halts.
 fn chip(settings: &[&str]) -> Chip {
     let waits = [
         "wait.umwait.enter=31",
@@ -52,7 +52,7 @@ fn killed(
             device().call(OPEN, [4, 0]);
         }
         let other = word.clone();
-        // Others wait beside it, and are none of its business.
+        // Two other threads wait for the same word, and must not be affected.
         let sleeps = word.clone();
         let sleeper = act::spawn(on(2), move || _ = Simulated::wait_while(&sleeps.0, 0, Wait::Futex, None));
         let victim = act::spawn(on(1), move || {
@@ -74,11 +74,11 @@ fn killed(
         act::join(sleeper);
         act::join(later);
         if opens {
-            // Nothing of the dead one's is left: its wish takes no letter.
+            // Nothing of the victim is left: its request for a letter takes none.
             device().request(SEND, [0, 9]).wait();
             assert_eq!(device().request(RECEIVE, [0, 0]).wait().value, 9);
         }
-        // It ended long ago.
+        // A second kill has no effect: the victim ended long ago.
         act::kill(victim);
     };
     simulation.spawn(on(0), killer).expect("there is a core");
@@ -154,7 +154,7 @@ fn what_it_asked_for_is_called_back() {
     }
 }
 
-/// One that is ready, and one that never ran.
+/// A thread is killed while it waits for its first CPU, and another one before its start.
 #[test]
 fn it_needs_not_run() {
     let mut simulation = Simulation::new(&chip(&[]), &Options::default()).expect("the host has memory");
@@ -178,7 +178,7 @@ fn it_needs_not_run() {
     assert!(simulation.run().expect("nobody hangs").finished);
 }
 
-/// A device that gives nothing back, and answers after this many cycles.
+/// A device that gives no request back, and answers each after this many cycles.
 struct Late(u64);
 
 impl Device for Late {
@@ -205,8 +205,9 @@ fn answers_that_come_too_late_are_dropped_and_counted() {
 proptest! {
     #![proptest_config(baton_needs::property!(24))]
 
-    /// Threads that share CPUs and are killed at any time, by any way to the device: of each, the requests up to some one are performed,
-    /// once and in their order; of the others all.
+    /// Nine threads share CPUs and send requests over any kind of link, and some are killed at any
+    /// time. A killed thread's requests are performed up to some moment, once and in their order.
+    /// Each other thread has all of its requests performed.
     #[test]
     fn its_requests_end_with_it(
         which in 0usize..4, places in 0u32..4, slice in 500u64..4_000, count in 1u64..20, outstanding in 1u32..9,

@@ -1,4 +1,5 @@
-//! Devices of several kinds with keys of their own, what does not fit, and CPUs that are not there.
+//! Devices of several kinds, each with its own keys; values that do not fit; and requests that name
+//! a CPU which the chip lacks.
 
 use baton_chip::config::keys::{Value, ValueKind, find};
 use baton_chip::device::{KINDS, alarm, mailbox};
@@ -73,7 +74,7 @@ fn a_kind_has_its_own_and_inherits_the_rest() {
     on_core_0(&chip, None, move || {
         let [first, clock, second] = [0, 1, 2].map(|number| Simulated::device(number).expect("three devices"));
         let timed = |f: &dyn Fn()| {
-            // Onto an even cycle, where a clock of half the speed has its edges.
+            // Waits for an even cycle: a clock of half the speed has its edges there.
             Simulated::work(Cycles(2 - act::time().0 % 2));
             let began = act::time().0;
             f();
@@ -87,12 +88,14 @@ fn a_kind_has_its_own_and_inherits_the_rest() {
         timed(&|| assert_eq!(clock.request(alarm::SET, [1_000, 0]).wait().status, 0));
         timed(&|| clock.interrupt());
     });
-    // A cycle to set out, the way there, to the next edge, the latency, the way back; a call's price before that.
+    // A request takes a cycle to set out, the way to the device, the wait for the next edge, the
+    // latency and the way back. A system call pays its price before that.
     let (mail, ring) = (1 + 25 + 10 + 25, 1 + 5 + 2 * 7 + 5);
     let times = times.take();
     assert_eq!(times[..4], [300 + mail, mail, 300 + mail, mail]);
     assert_eq!(times[4..6], [900 + ring, ring]);
-    // Set in the first call: after its price, a cycle and the way; the call to wait for it costs as much.
+    // The last time is that of the wait for the alarm's interrupt, which costs at least the price
+    // of a system call.
     assert!(times[6] > 900, "{times:?}");
 }
 
@@ -117,7 +120,8 @@ fn every_kind_has_the_keys_of_a_link_and_its_own() {
     assert!(find("device.alarm.words").is_none(), "an alarm keeps no words");
 }
 
-/// What a device's kind asks for must be given; what no device's kind asks for may be left out.
+/// A key that the kind of a device needs must be given; a key that no device's kind needs may be
+/// left out.
 #[test]
 fn a_kinds_keys_are_asked_of_chips_that_have_one() {
     let without = |line: &str, kind: &str| text().replace(line, "").replace("mailbox alarm mailbox", kind);
@@ -132,7 +136,7 @@ fn what_does_not_fit_names_file_line_and_key() {
     let refused = |from: &str, to: &str| {
         let all = text();
         assert!(all.contains(from), "{from}");
-        // The devices stand at the end.
+        // The tables of devices are at the end of the file, so the last occurrence is replaced.
         let at = all.rfind(from).expect("it is there");
         let text = format!("{}{to}{}", &all[..at], &all[at + from.len()..]);
         let error = Chip::from_toml(&text, "x.toml").expect_err(to).to_string();
@@ -153,7 +157,8 @@ fn what_does_not_fit_names_file_line_and_key() {
     let clock = Chip::from_toml(SAMPLE, "sample").expect("reads").core.clock.0;
     let error = refused(&format!("clock_hz = {}", clock / 2), "clock_hz = 99_000_000_000");
     assert!(error.contains("key `device.alarm.clock_hz` is 99000000000; expected at most core.clock_hz"), "{error}");
-    // A kind that is not there, one that is not known, and a kind's table alone.
+    // A table of a kind that the chip has no device of, a kind that is not known, and a kind's
+    // table without `[device]`.
     let says = |text: &str, what: &str| {
         let error = Chip::from_toml(text, "x.toml").expect_err(what).to_string();
         assert!(error.starts_with("x.toml:") && error.contains(what), "{error}");
@@ -173,7 +178,7 @@ fn what_does_not_fit_names_file_line_and_key() {
     assert_eq!(set(&["device.mailbox.way=3", "device.mailbox.places=4"]), Ok(()));
 }
 
-/// A guest that names a CPU that is not there is refused by the device.
+/// A device refuses a request that names a CPU which the chip lacks.
 #[test]
 fn a_cpu_that_the_chip_lacks_is_refused() {
     let settings = |link: [&str; 2]| {
@@ -202,7 +207,7 @@ fn a_cpu_that_the_chip_lacks_is_refused() {
                 for after in [0, alarm::FARTHEST + 1, u64::MAX] {
                     assert_eq!(clock.request(alarm::SET, [after, 0]).wait().status, alarm::REFUSED);
                 }
-                // The last that is there, and none.
+                // The greatest number that names a CPU, and 0, which names none.
                 assert_eq!(mail.call(mailbox::OPEN, [4, in_use]).status, 0);
                 assert_eq!(mail.call(mailbox::OPEN, [4, 0]).status, 0);
                 assert_eq!(mail.request(mailbox::SEND, [0, 7]).wait().status, 0);

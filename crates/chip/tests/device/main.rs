@@ -15,7 +15,8 @@ mod requests;
 mod signals;
 mod typed;
 
-/// A mailbox, as the tests of requests, order, preemption and kills have it; how it is linked is each test's own.
+/// The mailbox of the tests of requests, order, preemption and kills. Each test says how the
+/// mailbox is linked to the chip.
 const MAILBOX: [&str; 7] = [
     "device.kind=mailbox",
     "device.count=1",
@@ -29,7 +30,7 @@ const MAILBOX: [&str; 7] = [
 /// Wires of 25 cycles.
 const WIRES: [&str; 2] = ["device.link=dedicated", "device.way=25"];
 
-/// A chip of `cores` cores with a mailbox on wires, with the cores' clock, and short time slices.
+/// A chip of `cores` cores with short time slices and a mailbox on wires, at the cores' clock.
 fn wired(cores: u32, settings: &[&str]) -> baton_chip::Chip {
     let clock = format!("device.clock_hz={}", common::chip(&[]).core.clock.0);
     common::cores(cores, &[&[clock.as_str(), "os.time_slice=100000"], &MAILBOX[..], &WIRES, settings].concat())

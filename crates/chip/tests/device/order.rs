@@ -1,4 +1,5 @@
-//! Requests as entries of the store buffer: what they wait for, what waits for them, and what passes them; to the cycle.
+//! Requests as entries of the store buffer, to the cycle: what a request waits for, what waits for
+//! a request, and what passes it.
 
 use crate::common;
 use baton_chip::device::{Device, Hold, Port, Request, Taken};
@@ -12,7 +13,7 @@ use std::rc::Rc;
 const SAMPLE: &str = include_str!("../../../../chips/sample-host.toml");
 const OCOR: &str = include_str!("../../../../chips/ocor64.toml");
 
-/// A mesh of 2x2 whose device hangs on wires of 25 cycles, with the cores' clock.
+/// A chip of four cores whose device is on wires of 25 cycles, at the cores' clock.
 fn chip(file: &str, settings: &[&str]) -> Chip {
     let clock = format!("device.clock_hz={}", Chip::from_toml(file, "x.toml").expect("reads").core.clock.0);
     let fixed = [&clock, "noise.latency=0", "noise.start=0"];
@@ -21,11 +22,11 @@ fn chip(file: &str, settings: &[&str]) -> Chip {
     Chip::from_toml_at(file, "x.toml", Some(4), &all).expect("a right chip")
 }
 
-/// When a device was offered requests, in cycles of its clock.
+/// The times at which a device was offered requests, in cycles of the device's clock.
 type Times = Rc<RefCell<Vec<u64>>>;
 
-/// A device that answers each request `latency` cycles after it came. Until then it may say that it
-/// does not have what is wanted.
+/// A device that answers each request `latency` cycles after the request came. With `holds`, it
+/// says until then that it does not have what the request wants.
 #[derive(Default)]
 struct After {
     latency: u64,
@@ -58,7 +59,7 @@ impl Device for After {
     }
 }
 
-/// Words in lines of their own, and the threads of a run, each on the core of its number.
+/// A run: its words, each alone in a line, and its threads, each on the core of its number.
 struct Run {
     simulation: Simulation,
     threads: u32,
@@ -88,7 +89,7 @@ impl Run {
         self.threads += 1;
     }
 
-    /// Gives when requests came to the device.
+    /// Runs the threads. Returns when requests came to the device, and the outcome.
     fn run(mut self) -> (Vec<u64>, Outcome) {
         let outcome = self.simulation.run().expect("it ends");
         for thread in &outcome.threads {
@@ -113,12 +114,13 @@ fn results<T: Default>() -> (Rc<RefCell<T>>, Rc<RefCell<T>>) {
     (cell.clone(), cell)
 }
 
-/// Instructions of a thread, all but the last at once behind each other, from cycle 100,000 on.
+/// An instruction of a thread. The thread issues its instructions one right after the other, from
+/// cycle 100,000 on.
 #[derive(Clone, Copy, PartialEq)]
 enum Does {
     /// Stores to a line that no cache has.
     Store,
-    /// Pushes a line that is here.
+    /// Pushes a line that the core holds.
     Push,
     /// Issues a request.
     Request,
@@ -126,7 +128,8 @@ enum Does {
     Fence,
 }
 
-/// When the last of these is over, in cycles from 100,000 on, and when requests have left.
+/// Runs a thread with these instructions. Returns when the last one is over and when the requests
+/// left for the device, all counted from cycle 100,000.
 fn does(chip: &Chip, what: &'static [Does]) -> (u64, Vec<u64>) {
     let mut run = Run::new(chip, 10);
     let (far, near) = (run.word(), run.word());
@@ -160,10 +163,11 @@ fn a_request_waits_for_older_stores_and_the_thread_goes_on() {
     assert!(written > 30, "the line comes from memory: {written}");
     assert_eq!(does(&chip, &[Store, Request]), (2, vec![written]), "the thread goes on");
     assert_eq!(does(&chip, &[Store, Request, Request]), (3, vec![written, written]));
-    // Pushes stand between them, and are not waited for.
+    // A request does not wait for an older push.
     assert_eq!(does(&chip, &[Store, Push, Request]), (3, vec![written]));
     assert_eq!(does(&chip, &[Push, Request]), (2, vec![2]));
-    // A fence waits for the answer: the way there, the device, the way back.
+    // A fence waits for the answer of an older request: 25 cycles to the device, 10 in it, and 25
+    // back.
     assert_eq!(does(&chip, &[Request, Fence]), (1 + 25 + 10 + 25 + fence, vec![1]));
     assert_eq!(does(&chip, &[Store, Request, Fence]), (written + 25 + 10 + 25 + fence, vec![written]));
 }
@@ -181,7 +185,8 @@ fn without_store_buffers_requests_are_under_way_all_the_same() {
     assert_eq!(does(&chip, &[Request, Store]).0, 1 + written);
 }
 
-/// A request that is answered so late, and then a store. When another core sees the store, and when the answer is here.
+/// A thread makes a request that the device answers after `latency` cycles, and then stores.
+/// Returns when another core sees the store, and when the answer has come.
 fn seen(younger: &str, latency: u64) -> (u64, u64) {
     let mut run = Run::new(&chip(OCOR, &[&format!("device.younger_stores={younger}")]), latency);
     let flag = run.word();
@@ -236,7 +241,8 @@ fn loads_pass_and_locked_instructions_wait() {
     let hit = chip(OCOR, &[]).coherent.expect("it is coherent").l1.latency.0;
     assert_eq!(run(&|word| assert_eq!(word.0.load(Acquire), 1)), hit);
     assert!(run(&|word| assert_eq!(word.0.fetch_add(1, Relaxed), 1)) > 25 + 1_000 + 25);
-    // A load of what a store behind the request brings finds it in the buffer.
+    // The store waits behind the request, and a load of the stored word finds the value in the
+    // buffer.
     let forwarded = run(&|word| {
         word.0.store(9, Relaxed);
         assert_eq!(word.0.load(Relaxed), 9);
@@ -244,7 +250,8 @@ fn loads_pass_and_locked_instructions_wait() {
     assert_eq!(forwarded, 1 + hit);
 }
 
-/// Without a free entry, and with as many requests as a thread may have, it stalls; what for, its cycle stack says.
+/// A thread stalls if its store buffer has no free entry, or if it has as many requests under way
+/// as a thread may have. Its cycle stack says what it stalled for.
 #[test]
 fn entries_and_requests_are_bounded() {
     let run = |settings: &[&str], holds: bool| {
@@ -265,11 +272,12 @@ fn entries_and_requests_are_bounded() {
     };
     let answered = 1 + 25 + 1_000 + 25;
     assert_eq!(run(&[], false), (vec![1, 2, 3, 4], [0, 4, 0]));
-    // The instruction itself comes behind the wait for an entry, and before that for its turn among the requests.
+    // A request waits for a free entry before its instruction takes its cycle, but for its turn
+    // among the thread's requests (`device.outstanding`) after that cycle.
     assert_eq!(run(&["core.store_buffer=2"], false), (vec![1, 2, answered + 1, answered + 2], [0, answered + 2, 0]));
     assert_eq!(run(&["device.outstanding=2"], false), (vec![1, 2, answered, answered + 1], [0, answered + 1, 0]));
     assert_eq!(run(&["device.outstanding=1"], false).0, [1, answered, 2 * answered - 1, 3 * answered - 2]);
-    // From where the device says that it is empty up to where it answers.
+    // The time from the moment when the device says that it is empty to its answer.
     let empty = 1_000;
     assert_eq!(
         run(&["device.outstanding=2"], true),
@@ -277,7 +285,7 @@ fn entries_and_requests_are_bounded() {
     );
 }
 
-/// A thread that ends leaves its requests to themselves, but not its stores.
+/// A thread that ends waits for its stores to be written, but not for the answers to its requests.
 #[test]
 fn a_thread_that_ends_waits_for_its_stores() {
     let ends = |posts_then_stores: bool| {

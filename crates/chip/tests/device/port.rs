@@ -32,7 +32,8 @@ fn chip(file: &str, cores: u32, settings: &[&str]) -> Chip {
     Chip::from_toml_at(&crate::without_devices(file), "x.toml", Some(cores), &all).expect("a right chip")
 }
 
-/// A mesh of 4x4; the first device at node 3, the end of the first row, the second below it.
+/// A mesh of 4x4 with devices on the network. In the tests with two devices, the first is at node
+/// 3, the end of the first row, and the second below it.
 fn mesh(settings: &[&str]) -> Chip {
     let link = ["device.link=network", "device.flits=2"];
     let clock = ["device.clock_hz=2_000_000_000"];
@@ -41,7 +42,8 @@ fn mesh(settings: &[&str]) -> Chip {
 
 type Threads = Vec<(u32, Box<dyn FnOnce()>)>;
 
-/// Runs these threads, each on its core, with these devices in the place of the chip's, if there are any.
+/// Runs these threads, each on the named core. If `devices` has any, they replace the chip's
+/// devices.
 fn run_with(chip: &Chip, options: &Options, devices: Vec<Box<dyn Device>>, threads: Threads) -> Result<Outcome, Stuck> {
     let mut simulation = Simulation::new(chip, options).expect("the host has memory");
     if !devices.is_empty() {
@@ -62,10 +64,11 @@ fn device(number: u32) -> baton_chip::DeviceVerbs {
     Simulated::device(number).expect("a device")
 }
 
-/// What a device took: by CPU, the second words in the order in which they came.
+/// The requests that a device took: for each CPU, their second words, in the order in which the
+/// device took them.
 type Log = Rc<RefCell<BTreeMap<u32, Vec<u64>>>>;
 
-/// A device that takes a request every `every` cycles, and answers it as many cycles later.
+/// A device that takes a request every `every` cycles, and answers it `every` cycles later.
 struct Slow {
     every: u64,
     free_at: u64,
@@ -91,8 +94,9 @@ impl Device for Slow {
     }
 }
 
-/// Senders in the first row fill the device at its end; a thread on core 0 asks another device, behind the same routers. How
-/// long each of its requests took, at most, and what happened.
+/// Senders in the first row of the mesh flood the device at the row's end. A thread on core 0 makes
+/// requests to another device, whose way goes through the same routers. Returns the longest time
+/// that a request of that thread took, and the outcome.
 fn crowd(settings: &[&str]) -> (u64, Outcome) {
     let chip = mesh(&[&["device.count=2", "device.placement=3 7"], settings].concat());
     let logs: [Log; 2] = Default::default();
@@ -110,11 +114,11 @@ fn crowd(settings: &[&str]) -> (u64, Outcome) {
             victim.set(victim.get().max(act::time().0 - began));
         }
     };
-    // Lines from homes on all nodes, over the same links.
+    // A thread writes lines whose homes are all nodes, so that its messages use the same links.
     let touch = || {
         let layout = std::alloc::Layout::from_size_align(1 << 15, 128).expect("a layout");
         let memory = Simulated::alloc(layout);
-        // SAFETY: just allocated, as large.
+        // SAFETY: the block was allocated above, with this size, and no other thread knows it.
         unsafe { Simulated::touch(memory.as_ptr(), 1 << 15, true) };
     };
     let others: [(u32, Box<dyn FnOnce()>); 2] = [(0, Box::new(ask)), (4, Box::new(touch))];
@@ -128,7 +132,8 @@ fn crowd(settings: &[&str]) -> (u64, Outcome) {
 fn a_full_device_backs_up_into_the_routers() {
     let (free, wide) = crowd(&[]);
     let (blocked, narrow) = crowd(&["device.places=1"]);
-    // Without a bound requests wait in the port, and no other packet feels it; with one they wait in the network.
+    // If the port's places have no bound, requests wait in the port and delay no other packet. If
+    // they have one, requests wait in the network.
     assert!(
         wide.devices[0].port.waited > 10 * narrow.devices[0].port.waited,
         "{} {}",
@@ -137,15 +142,15 @@ fn a_full_device_backs_up_into_the_routers() {
     );
     let longest = |outcome: &Outcome| outcome.network.longest_unmarked;
     assert!(longest(&wide) < 100 && longest(&narrow) > 1_000, "{} {}", longest(&wide), longest(&narrow));
-    // The way of core 0's requests to the other device goes through the same routers.
+    // The requests of core 0 to the other device go through the routers in which the flood waits.
     assert!(free < 100 && blocked > 1_000, "{free} {blocked}");
-    // The coherence protocol has virtual networks of its own, and goes on.
+    // The coherence protocol has virtual networks of its own, so the flood does not delay it.
     let memory = |outcome: &Outcome| outcome.threads[3].time(Reason::Memory).0 as f64;
     assert!((memory(&narrow) / memory(&wide) - 1.0).abs() < 0.05, "{} {}", memory(&narrow), memory(&wide));
-    // The device works as fast as before, and all requests have come.
+    // All requests reach the device in both runs.
     assert_eq!(wide.devices[0].port.requests, narrow.devices[0].port.requests);
     assert_eq!(wide.threads[1].counts.operations, narrow.threads[1].counts.operations);
-    // With places for all nothing waits outside.
+    // With 400 places, enough for all requests, nothing waits outside of the port.
     let (roomy, room) = crowd(&["device.places=400"]);
     assert_eq!(
         (roomy, room.devices[0].port.waited, longest(&room)),
@@ -153,7 +158,8 @@ fn a_full_device_backs_up_into_the_routers() {
     );
 }
 
-/// Every core sends numbered requests, some waited for and most posted; what came, and what happened.
+/// Every core sends 30 numbered requests and waits for the answer to each seventh. Returns the
+/// numbers that came to the device, by CPU, and the outcome.
 fn flood(chip: &Chip, cores: u32, options: &Options) -> (BTreeMap<u32, Vec<u64>>, Outcome) {
     let log = Log::default();
     let thread = |_| {
@@ -187,7 +193,8 @@ fn nothing_is_lost_and_no_request_overtakes_one_of_its_thread() {
             assert_eq!(outcome.devices[0].port.requests, 16 * 30);
         }
     }
-    // A bus, and wires of its own: there what has no place stands at the wires' end.
+    // The same on a bus, and on wires of the device's own, at whose end the requests without a
+    // place stand.
     let wires = ["device.link=dedicated", "device.way=25", "device.count=1", "device.clock_hz=1_000_000_000"];
     let bus = ["device.link=network", "device.flits=1", "device.count=1", "device.clock_hz=1_000_000_000"];
     for link in [wires, bus] {
@@ -197,7 +204,9 @@ fn nothing_is_lost_and_no_request_overtakes_one_of_its_thread() {
     }
 }
 
-/// The numbers of requests are what keeps the order of a thread's: a network with many ways does not, one with a single way does.
+/// With numbers, a thread's requests come to the device in their order over any network. Without
+/// numbers, a network with several ways between two nodes changes the order, and a network with a
+/// single way keeps it.
 #[test]
 fn without_numbers_the_network_keeps_the_order_or_does_not() {
     let out_of_order = |way: &[&str], numbers: &str| {
@@ -215,8 +224,9 @@ fn without_numbers_the_network_keeps_the_order_or_does_not() {
     assert_eq!(out_of_order(&["network.routing=xy", "network.vcs=1"], "device.numbers=false"), 0);
 }
 
-/// A thread that moves with requests in the network to the device's own node, past whose network the next ones come first:
-/// they wait outside the port, and hold no place.
+/// A thread with requests in the network moves to the core at the device's node. Its later requests
+/// reach the device before those that are in the network: they wait outside of the port, hold no
+/// place, and are taken in their order.
 #[test]
 fn a_thread_that_moves_keeps_its_order() {
     let settings = ["device.link=network", "device.flits=2", "device.placement=3", "device.count=1"];
@@ -244,13 +254,14 @@ fn the_same_run_is_the_same() {
     let chip = mesh(&["device.count=1", "device.placement=6", "device.places=1", "network.routing=o1turn"]);
     let (came, outcome) = flood(&chip, 16, &Options::default());
     assert_eq!(flood(&chip, 16, &Options::default()), (came.clone(), outcome.clone()));
-    // Operations that are finished at once are only quicker for the host.
+    // Whether operations are finished at once (`run_ahead`) changes no result.
     let (also, stepped) = flood(&chip, 16, &Options { run_ahead: false, ..Options::default() });
     assert_eq!((also, stepped.cycles, stepped.devices), (came, outcome.cycles, outcome.devices));
 }
 
-/// A mailbox of one letter between senders and receivers on all cores, with one place: what waits inside keeps none, and answers
-/// are taken at once, so that no request bars the way of another.
+/// Senders and receivers use a box of one letter, in a mailbox whose port has one place. Requests
+/// that wait inside of the mailbox hold no place, so no request bars the way of another, and the
+/// run ends.
 #[test]
 fn one_place_does_not_lock_senders_and_receivers() {
     let links: [&[&str]; 2] = [&["device.link=network", "device.flits=2"], &["device.link=dedicated", "device.way=25"]];
@@ -266,7 +277,8 @@ fn one_place_does_not_lock_senders_and_receivers() {
                 core,
                 Box::new(move || {
                     act::delay(Cycles(20_000));
-                    // Receivers first, on one half of the cores; 7 of 8 cores' senders have a receiver.
+                    // Seven cores (the even numbers) receive 16 letters each, and seven (the odd
+                    // numbers) send 16 each. Core 15 does nothing.
                     let tickets: Vec<_> = (0..16)
                         .map(|n| device(0).request(if core % 2 == 0 { RECEIVE } else { SEND }, [0, n]))
                         .take(if core == 15 { 0 } else { 16 })
@@ -284,7 +296,8 @@ fn one_place_does_not_lock_senders_and_receivers() {
     }
 }
 
-/// A queue of one word whose requests wait in its port: a full or an empty one bars the way.
+/// A queue of one word whose requests wait in its port: a letter for the full queue, or a request
+/// for a letter of the empty one, stays there and bars the way of the requests behind it.
 #[derive(Default)]
 struct Strict(VecDeque<u64>);
 
@@ -310,8 +323,9 @@ impl Device for Strict {
     }
 }
 
-/// The head of a queue that bars the way (CAF's figure 4): a letter for a full queue stands before the wish that would make
-/// room. It is reported, with who waits for what, whatever timers go on.
+/// A deadlock in a device's port (CAF's figure 4): a letter for a full queue stands before the
+/// request that would make room. The run is reported as stuck, with what each thread waits for,
+/// with and without ticks.
 #[test]
 fn a_device_that_leaves_its_head_standing_locks_and_that_is_reported() {
     for timers in [&[][..], &["os.tick=30000", "os.tick_cost=100"]] {
@@ -328,7 +342,7 @@ fn a_device_that_leaves_its_head_standing_locks_and_that_is_reported() {
                 device(0).request(RECEIVE, [0, 0]).wait();
             };
             let threads: Threads = vec![(1, Box::new(sender)), (2, Box::new(receiver))];
-            // Without a limit, a run that does not notice would never end.
+            // The limit ends a run in which the deadlock is not noticed.
             let options = Options { limit: Some(Cycles(20_000_000)), ..Options::default() };
             let stuck = run_with(&chip(OCOR, 4, &settings), &options, vec![Box::<Strict>::default()], threads);
             let text = stuck.expect_err("nobody can go on").to_string();
@@ -345,7 +359,8 @@ fn a_device_that_leaves_its_head_standing_locks_and_that_is_reported() {
     assert_eq!((outcome.finished, outcome.devices[0].port.requests), (true, 1));
 }
 
-/// Answers one request at a time: takes the next when the answer before has left.
+/// A device that works on one request at a time: it takes the next request when the answer to the
+/// previous one has left.
 #[derive(Default)]
 struct OneAnswer {
     room: bool,
@@ -388,7 +403,8 @@ fn a_device_is_told_when_its_answers_have_left() {
         };
         let outcome = run(&chip(SAMPLE, 2, &settings), vec![Box::<OneAnswer>::default()], vec![(0, Box::new(asks))]);
         assert_eq!(outcome.expect("it ends").devices[0].counts, [("left", 5)]);
-        // Taken at one edge, answered 40 later, and the next is taken at the edge after that.
+        // A request is taken at an edge and answered 40 edges later, and the next request is taken
+        // one edge after that.
         let gaps: Vec<u64> = times.borrow().windows(2).map(|pair| pair[1] - pair[0]).collect();
         assert_eq!(gaps, [41 * half; 4], "{places}");
     }

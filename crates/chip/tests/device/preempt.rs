@@ -16,8 +16,8 @@ fn chip(settings: &[&str]) -> Chip {
 
 type Threads = Vec<(u32, Box<dyn FnOnce()>)>;
 
-/// Runs these threads, each on its core, with a device in the place of the chip's, if there is one. Without a limit, a run that
-/// does not notice a hang would never end.
+/// Runs these threads, each on the named core. `device` replaces the chip's device, if it is given.
+/// The limit ends a run in which a hang is not noticed.
 fn run_with(chip: &Chip, device: Option<Box<dyn Device>>, threads: Threads) -> Result<Outcome, Stuck> {
     let options = Options { limit: Some(Cycles(50_000_000)), ..Options::default() };
     let mut simulation = Simulation::new(chip, &options).expect("the host has memory");
@@ -49,7 +49,8 @@ fn results<T: Default>() -> (Rc<RefCell<T>>, Rc<RefCell<T>>) {
     (cell.clone(), cell)
 }
 
-/// A consumer at an empty box, whose producer is ready on the same CPU.
+/// A consumer waits at an empty box, and its producer waits for the same CPU: the consumer gives up
+/// the CPU, and gets its letters.
 #[test]
 fn a_consumer_leaves_its_cpu_to_its_producer() {
     let (letters, out) = results::<Vec<u64>>();
@@ -72,7 +73,8 @@ fn a_consumer_leaves_its_cpu_to_its_producer() {
     assert_eq!(outcome.devices[0].counts, [("sent", 3), ("received", 3)]);
 }
 
-/// Two consumers on one CPU, at a box that stays empty: each leaves its CPU to the other for ever.
+/// Three threads on one CPU wait for letters at a box that stays empty. Each leaves the CPU to the
+/// others, and the run is reported as stuck.
 #[test]
 fn consumers_that_wait_for_ever_are_reported() {
     for timers in [&[][..], &["os.tick=100000", "os.tick_cost=500"]] {
@@ -94,13 +96,14 @@ enum First {
     Computes,
     /// Stalls for a letter that comes late.
     Stalls,
-    /// Computes with the request for a letter that comes late under way.
+    /// Computes while its request for a letter that comes late is under way.
     ComputesAndAsks,
-    /// Spins with it under way.
+    /// Spins while its request for a letter that comes late is under way.
     SpinsAndAsks,
 }
 
-/// When the second thread of a CPU runs first, and what happened.
+/// Runs two threads on one CPU. Returns when the second one runs for the first time, and the
+/// outcome.
 fn second_runs(first: First) -> (u64, Outcome) {
     let mut simulation = Simulation::new(&chip(&[]), &Options::default()).expect("the host has memory");
     let word = common::cell(&mut simulation, 0u32);
@@ -152,7 +155,8 @@ fn a_thread_leaves_when_it_knows_what_came_of_its_requests() {
         let (time, outcome) = second_runs(first);
         assert_eq!(time, alone + 25 + 25, "the way of what calls the request back, and the way of the request");
         let device = &outcome.devices[0];
-        // Its own box, and the sender's letter; the request for a letter each time that the thread ran.
+        // Three requests are performed: one opens the box, one brings the letter and one asks for
+        // it. The last one comes again each time that the thread gets its CPU back.
         assert_eq!(device.counts, [("sent", 1), ("received", 1)]);
         assert_eq!(device.port.requests, 3 + device.port.cancelled);
         assert!(device.port.cancelled >= 2, "{device:?}");
@@ -188,13 +192,14 @@ fn meets(after: i64) -> u64 {
 
 #[test]
 fn an_answer_that_is_given_stands() {
-    // The device hears at 25 that the request is called back. What is answered up to then is answered.
+    // The call that gives the request back reaches the device 25 cycles after the thread has lost
+    // its CPU. A letter that comes before is still given to the request.
     for (after, cancelled) in [(-40, 0), (-1, 0), (0, 0), (23, 0), (24, 0), (25, 1), (26, 1), (60, 1)] {
         assert_eq!(meets(after), cancelled, "{after}");
     }
 }
 
-/// Takes each request, and gives none back and no answer.
+/// A device that takes each request, never gives one back and never answers.
 struct Silent;
 
 impl Device for Silent {
@@ -212,7 +217,9 @@ fn a_device_that_gives_nothing_back_keeps_the_cpu_and_is_reported() {
     assert!(text.contains("thread 1 (thread 1) waits for a CPU"), "{text}");
 }
 
-/// A queue of no word whose requests wait in its port (paper 4's figure 4): nothing is ever taken but a letter with a wish behind it.
+/// A queue of one word whose requests wait in its port (CAF's figure 4): a letter for the full
+/// queue, or a request for a letter of the empty one, stays there and bars the way of the requests
+/// behind it.
 #[derive(Default)]
 struct Strict(Option<u64>);
 
@@ -232,8 +239,9 @@ impl Device for Strict {
     }
 }
 
-/// Letters stand in the port, outside of it and in the network, and bar the way to their receiver on the same CPU. When their
-/// thread loses it, they are called back, from wherever they are, and the receiver's wish finds the way free.
+/// The sender's letters stand in the port, outside of it and in the network, and bar the way of the
+/// receiver, which shares the sender's CPU. When the sender loses the CPU, its letters are called
+/// back from all these places, so that the receiver's requests find the way free.
 #[test]
 fn requests_are_called_back_from_the_port_and_from_the_network() {
     const OCOR: &str = include_str!("../../../../chips/ocor64.toml");
@@ -297,7 +305,7 @@ pub(super) fn senders(threads: u64, count: u64, word: &common::Shared<common::Al
     (0..threads).map(sender).collect()
 }
 
-/// Keeps requests, gives them back or answers them, by chance.
+/// A device that keeps requests, and by chance performs them or gives them back.
 pub(super) struct Moody {
     draws: u64,
     kept: Vec<Request>,
@@ -339,7 +347,8 @@ impl Device for Moody {
     }
 
     fn tick(&mut self, port: &mut Port<'_>) {
-        // The oldest first, so that those of a thread stay in their order.
+        // The oldest request is performed first, so that each thread's requests stay in their
+        // order.
         for request in std::mem::take(&mut self.kept) {
             self.perform(&request, port);
         }
@@ -360,8 +369,8 @@ impl Device for Moody {
 proptest! {
     #![proptest_config(baton_needs::property!(24))]
 
-    /// Threads that lose their CPUs all the time, and change them: whatever the device and the way, each request is performed once,
-    /// in its thread's order, and its answer comes to its thread.
+    /// Threads lose their CPUs all the time and change them. With any device and link, each request
+    /// is performed once, in its thread's order, and its answer comes to its thread.
     #[test]
     fn every_request_is_performed_once(
         which in 0usize..4, places in 0u32..4, slice in 500u64..4_000, count in 1u64..20, asks in 2u64..6,

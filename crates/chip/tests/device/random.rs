@@ -1,5 +1,6 @@
-//! Whatever a device does with its requests, and whatever way they come: each is answered once, none is lost, those of a thread are
-//! taken in its order, and the same run is the same.
+//! Whatever a device does with its requests, and over whatever link they come: each request is
+//! answered once, a thread's requests are taken in their order, and the same seed gives the same
+//! run.
 
 use baton_chip::device::{Device, Hold, Port, Request, Taken};
 use baton_chip::{Answer, Chip, Options, Outcome, Simulated, Simulation, Spawn};
@@ -10,10 +11,12 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// What a device took: by CPU, the second words in the order in which they came.
+/// The requests that a device took: for each CPU, their second words, in the order in which the
+/// device took them.
 type Log = Rc<RefCell<BTreeMap<u32, Vec<u64>>>>;
 
-/// Takes, leaves and keeps by chance; what it keeps it answers at a tick, the last first.
+/// A device that by chance takes a request or leaves it in the port, and answers a taken one at
+/// once or keeps it. Kept requests are answered at a tick, the newest first.
 struct Moody {
     draws: u64,
     kept: Vec<Request>,
@@ -30,7 +33,8 @@ impl Moody {
 impl Device for Moody {
     fn take(&mut self, request: Request, port: &mut Port<'_>) -> Taken {
         if self.draw(4) == 0 {
-            // It may be offered again before, if something else happens to the device.
+            // The request may be offered again before that tick, if something else happens to the
+            // device.
             let later = port.now() + 1 + self.draw(60);
             port.tick_at(later);
             return Taken::Later;

@@ -13,7 +13,7 @@ const SAMPLE: &str = include_str!("../../../../chips/sample-host.toml");
 const OCOR: &str = include_str!("../../../../chips/ocor64.toml");
 const CAF: &str = include_str!("../../../../chips/caf16.toml");
 
-/// A chip with a mailbox, four cores where the file allows it.
+/// The file's chip with a mailbox; with four cores, where the file allows another number.
 fn chip(file: &str, settings: &[&str]) -> Chip {
     let fixed = ["noise.latency=0", "noise.start=0", "os.wake_idle=3000", "os.wake_polling=3000"];
     let settings: Vec<String> =
@@ -21,20 +21,21 @@ fn chip(file: &str, settings: &[&str]) -> Chip {
     Chip::from_toml_at(&crate::without_devices(file), "x.toml", Some(4), &settings).expect("a right chip")
 }
 
-/// On wires of its own, 25 cycles each way, with a clock of half the cores'.
+/// The sample chip with a mailbox on wires of its own, 25 cycles each way. The mailbox has half the
+/// cores' clock.
 fn wired() -> Chip {
     let chip = Chip::from_toml(SAMPLE, "sample").expect("reads");
     let clock = format!("device.clock_hz={}", chip.core.clock.0 / 2);
     self::chip(SAMPLE, &[&clock, "device.link=dedicated", "device.way=25"])
 }
 
-/// On a mesh of 2x2, at the last node, with the cores' clock.
+/// A chip with a mesh of 2x2 nodes. The mailbox is at the last node and has the cores' clock.
 fn meshed() -> Chip {
     let settings = ["device.clock_hz=2_000_000_000", "device.link=network", "device.flits=2", "device.placement=3"];
     chip(OCOR, &settings)
 }
 
-/// Runs these threads, each on the core of its number.
+/// Runs these threads; the first is bound to core 0, the next to core 1, and so on.
 fn run(chip: &Chip, threads: Vec<Box<dyn FnOnce()>>) -> Result<Outcome, Stuck> {
     let mut simulation = Simulation::new(chip, &Options::default()).expect("the host has memory");
     for (core, thread) in (0..).zip(threads) {
@@ -44,14 +45,15 @@ fn run(chip: &Chip, threads: Vec<Box<dyn FnOnce()>>) -> Result<Outcome, Stuck> {
     simulation.run()
 }
 
-/// Opens a box for `letters` letters, which interrupts a core.
+/// Opens a box for `letters` letters. If `rings` names a core, each letter interrupts it.
 fn open(letters: u64, rings: Option<u64>) -> u64 {
     let answer = Simulated::device(0).expect("a device").call(OPEN, [letters, rings.map_or(0, |core| core + 1)]);
     assert_eq!(answer.status, 0);
     answer.value
 }
 
-/// How long a letter takes to be answered on an idle chip: with the cycle in which it sets out.
+/// The cycles from the request that sends a letter to its answer on an idle chip. They include the
+/// cycle in which the request leaves the core.
 fn sending(chip: &Chip) -> u64 {
     let took = Rc::new(RefCell::new(0));
     let out = took.clone();
@@ -59,7 +61,7 @@ fn sending(chip: &Chip) -> u64 {
         chip,
         vec![Box::new(move || {
             let here = open(4, None);
-            // Onto an even cycle, where a clock of half the speed has its edges.
+            // The request begins at an even cycle, where a clock of half the speed has its edges.
             Simulated::work(Cycles(1 + (act::time().0 + 1) % 2));
             let began = act::time();
             Simulated::device(0).expect("a device").request(SEND, [here, 7]).wait();
@@ -72,7 +74,8 @@ fn sending(chip: &Chip) -> u64 {
 
 #[test]
 fn a_request_takes_what_the_chip_file_says() {
-    // A cycle to set out, 25 to the device, one to its next edge, ten cycles of half the speed, and 25 back.
+    // A cycle to leave the core, 25 cycles to the device, none to its next edge because it arrives
+    // at one, ten cycles of half the speed, and 25 cycles back.
     assert_eq!(sending(&wired()), 1 + 25 + 20 + 25);
     // From node 0 to node 3 of a 2x2 mesh and back: into the network and out of it, three routers of two cycles, two links,
     // one further flit; and a cycle to the interface.
@@ -96,7 +99,7 @@ fn a_bus_is_shared_and_own_wires_are_not() {
         let block = || {
             let layout = std::alloc::Layout::from_size_align(1 << 16, 64).expect("a layout");
             let memory = Simulated::alloc(layout);
-            // SAFETY: just allocated, as large.
+            // SAFETY: `memory` was just allocated with this size.
             unsafe { Simulated::touch(memory.as_ptr(), 1 << 16, true) };
         };
         if others {
@@ -175,12 +178,14 @@ fn a_stall_has_its_reason_and_ends_to_the_cycle() {
     sums(&whole);
     let receiver = &whole.threads[0];
     let empty = receiver.time(Reason::QueueEmpty).0;
-    // Two cycles more of the sender's computation are two of the receiver's stall, and nothing else changes.
+    // The sender computes for two cycles longer: the receiver stalls for two cycles longer on the
+    // empty box, and as long as before for other reasons of the device.
     let longer = stack(10_002, None);
     assert_eq!(longer.threads[0].time(Reason::QueueEmpty).0, empty + 2);
     assert_eq!(longer.threads[0].time(Reason::Device), receiver.time(Reason::Device));
     assert_eq!(whole.threads[1].time(Reason::QueueFull).0, 0);
-    // Cut off in the middle: the stall so far has its reason.
+    // The limit cuts the run off during the stall: the part of the stall so far counts under its
+    // reason.
     let part = stack(10_000, Some(whole.threads[1].ended.0 - 5000));
     sums(&part);
     assert_eq!(part.threads[0].time(Reason::QueueEmpty).0, empty - 5000 + 25 + 20);
@@ -215,7 +220,7 @@ fn an_interrupt_wakes_who_waits_and_takes_its_time_from_its_core() {
             if rings {
                 device.interrupt();
                 out.borrow_mut().0 = act::time().0;
-                // The second rang while no thread waited: it was kept.
+                // The second interrupt comes while no thread waits for one: it is kept.
                 act::delay(Cycles(50_000));
                 device.interrupt();
             }
@@ -244,7 +249,8 @@ fn an_interrupt_wakes_who_waits_and_takes_its_time_from_its_core() {
     assert_eq!(woken, sent + way + 700 + 3000);
 }
 
-/// The CPU that a device interrupts stands still with a monitor: it looks again, and goes on waiting.
+/// A device interrupts a CPU whose thread waits with a monitor: the thread looks at the word again,
+/// and goes on waiting.
 #[test]
 fn a_devices_interrupt_ends_an_idle_wait() {
     let looks = |rings: bool| {
@@ -274,7 +280,8 @@ fn a_devices_interrupt_ends_an_idle_wait() {
     assert_eq!(looks(true), looks(false) + 3 * 3, "each interrupt: MONITOR's load and two looks");
 }
 
-/// A mailbox and an alarm on one chip: the alarm rings to the cycle, and each counts for itself.
+/// A mailbox and an alarm are on one chip. The alarm rings at its exact cycle, and each device has
+/// counts of its own.
 #[test]
 fn a_chip_has_devices_of_several_kinds() {
     let settings = ["device.count=2", "device.link=dedicated", "device.way=25", "device.kind=mailbox alarm"];
@@ -286,7 +293,7 @@ fn a_chip_has_devices_of_several_kinds() {
         assert_eq!(Simulated::device(0).expect("a mailbox").request(SEND, [here, 7]).wait().status, 0);
         let alarm = Simulated::device(1).expect("an alarm");
         assert_eq!(alarm.request(alarm::SET, [0, 0]).wait().status, alarm::REFUSED);
-        // One behind the other, set in the other order.
+        // The alarm that rings later is set first.
         for after in [9_000, 4_000] {
             out.borrow_mut().push(act::time().0 + after);
             drop(alarm.request(alarm::SET, [after, 0]));
@@ -299,7 +306,7 @@ fn a_chip_has_devices_of_several_kinds() {
     let outcome = run(&chip, vec![Box::new(sleeper)]).expect("it ends");
     sums(&outcome);
     let (times, devices) = (times.take(), &outcome.devices);
-    // A cycle to set out, the way there, the way back, the handler, and the CPU out of its idling.
+    // A cycle to leave the core, the way there, the way back, the handler, and the CPU's wake-up.
     let rings = |set: u64| set + 1 + 25 + 25 + 700 + 3_000;
     assert_eq!(times[2..], [rings(times[1]), rings(times[0])], "{times:?}");
     assert_eq!((&devices[0].counts, &devices[1].counts), (&vec![("sent", 1), ("received", 0)], &vec![("rung", 2)]));

@@ -20,15 +20,16 @@ fn stacks_sum(outcome: &Outcome) {
     }
 }
 
-/// Thread 1 does something at the box, to which a letter comes 60,000 cycles from 500,000 on, and gets a signal at `moment`. When the
-/// handler began, when the thread was through, and the run.
+/// A thread on core 1 runs `does`, which waits for a letter, from cycle 500,000 on. The letter is
+/// sent at cycle 560,000, and the thread gets a signal at 500,000 plus `moment`. Returns when the
+/// handler began and when `does` returned, both counted from cycle 500,000, and the outcome.
 fn signalled(rings: bool, moment: u64, does: impl FnOnce() + 'static) -> (u64, u64, Outcome) {
     let options = Options { limit: Some(Cycles(20_000_000)), ..Options::default() };
     let mut simulation = Simulation::new(&crate::wired(4, &PRICES), &options).expect("the host has memory");
     let times = Rc::new(RefCell::new((0, 0)));
     let (of_handler, of_thread) = (times.clone(), times.clone());
     let body = move || {
-        // With each letter it interrupts CPU 1, if it is to.
+        // If `rings`, each letter interrupts CPU 1.
         device().call(OPEN, [4, if rings { 2 } else { 0 }]);
         let handler = move |_| {
             of_handler.borrow_mut().0 = act::time().0 - 500_000;
@@ -88,8 +89,9 @@ fn a_wait_for_an_interrupt_loses_none_at_any_moment_of_a_signal() {
 proptest! {
     #![proptest_config(baton_needs::property!(24))]
 
-    /// Threads that share CPUs, make requests and get signals at any time; handlers make requests too. All are performed once, those of a
-    /// thread's own code in their order, and it is the same each time.
+    /// Five threads share three CPUs, make requests, and get signals at any time; handlers make
+    /// requests too. All requests are performed once, and those of a thread's own code in their
+    /// order. A second run gives the same.
     #[test]
     fn requests_are_performed_once_whenever_signals_come(
         slice in 500u64..4_000, count in 1u64..20, outstanding in 2u32..9,

@@ -19,7 +19,7 @@ fn chip() -> Chip {
     Chip::from_toml_with(SAMPLE, "x.toml", &settings.collect::<Vec<_>>()).expect("a right chip")
 }
 
-/// Runs `f` as a guest; what it gives.
+/// Runs `f` as a guest, and returns what `f` returns.
 fn as_guest<T: 'static>(simulation: &mut Simulation, f: impl FnOnce() -> T + 'static) -> T {
     let result = Rc::new(RefCell::new(None));
     let out = result.clone();
@@ -49,7 +49,8 @@ fn one_source_uses_a_device_where_there_is_one() {
     assert_eq!(<Native as Devices>::count(), 0);
 }
 
-/// A protocol with answers of three words: sums, and how many numbers were added.
+/// A protocol whose requests and answers have three words. A request names three numbers; the
+/// answer gives their sum, the largest, and how many numbers the device has added so far.
 enum Adding {}
 
 impl Protocol for Adding {
@@ -90,7 +91,7 @@ impl Payload for Sum {
     }
 }
 
-/// The device: a test's own, in one place.
+/// A device that a test defines: it is simulated at one place, and counts the numbers added.
 struct Adder(u64);
 
 impl TypedDevice for Adder {

@@ -14,10 +14,11 @@ use std::sync::Arc;
 
 type Queue = Qmd<baton_chip::Simulated, u64>;
 
-/// What each thread of a run did: items sent and got, in its order.
+/// The items that each consumer of a run got, in their order.
 type Log = Rc<RefCell<Vec<Vec<u64>>>>;
 
-/// Runs `pairs` producers and `pairs` consumers on the first `cores` cores. Each passes `each` items, `bulk` at a time.
+/// Runs `pairs` producers and `pairs` consumers on the first `cores` cores. Each passes `each`
+/// items, at most `bulk` at a time. Returns what each consumer got, and the outcome.
 fn passed(settings: &[&str], [pairs, cores]: [u32; 2], each: u64, bulk: usize, wait: Wait) -> (Vec<Vec<u64>>, Outcome) {
     let chip = chip(settings);
     let options = Options { limit: Some(Cycles(400_000_000)), ..Options::default() };
@@ -39,7 +40,7 @@ fn passed(settings: &[&str], [pairs, cores]: [u32; 2], each: u64, bulk: usize, w
         let queue = queue.clone();
         let items: Vec<u64> = (0..each).map(|item| u64::from(producer) << 32 | item).collect();
         let body = move || {
-            // Behind the consumers.
+            // The consumers ask first.
             act::delay(Cycles(20_000));
             // SAFETY: any number of threads may enqueue.
             items.chunks(bulk).for_each(|some| unsafe { queue.enqueue_all(some, wait) });
@@ -52,7 +53,8 @@ fn passed(settings: &[&str], [pairs, cores]: [u32; 2], each: u64, bulk: usize, w
     (got.take(), outcome)
 }
 
-/// Nothing is lost or doubled, each consumer has its share, and a producer's items in their order.
+/// Asserts that no item is lost or doubled, and that each consumer has each producer's items in the
+/// order in which they were sent.
 fn is_whole(got: &[Vec<u64>], each: u64) {
     let mut all: Vec<u64> = got.iter().flatten().copied().collect();
     all.sort_unstable();
@@ -65,7 +67,8 @@ fn is_whole(got: &[Vec<u64>], each: u64) {
     }
 }
 
-/// A consumer blocks on the only CPU of its producer. With patience the time does not hang on the time slice.
+/// A consumer blocks on the CPU that its producer needs. With patience the run's length does not
+/// depend on the time slice, because no slice ends.
 #[test]
 fn a_thread_that_waits_does_not_keep_its_cpu_for_its_time_slice() {
     let cycles = |slice: u64, patience: u64| {
@@ -84,7 +87,8 @@ fn a_thread_that_waits_does_not_keep_its_cpu_for_its_time_slice() {
     assert_eq!(cycles(8_000_000, 5_000), cycles(800_000, 5_000), "no slice ends");
 }
 
-/// A policy that parks sleeps after the first dropped request, another one after the second.
+/// With `Wait::Futex` a thread sleeps after its first dropped request, with `Wait::Pause` after its
+/// second.
 #[test]
 fn the_wait_policy_says_when_a_thread_sleeps() {
     let dropped = |wait| {
@@ -95,8 +99,9 @@ fn the_wait_policy_says_when_a_thread_sleeps() {
     assert_eq!(dropped(Wait::Pause), (2, 1));
 }
 
-/// Twice and four times as many threads as CPUs: all send and get their items, however they wait, in bulk too, with devices of
-/// several kinds, and where no thread or one can be armed.
+/// Two or four times as many threads as CPUs: all send and get their items, with both wait
+/// policies, one by one and in bulk, with several settings of the device, and where no thread or
+/// only one can be armed.
 #[test]
 fn all_threads_of_a_crowd_take_part_and_end() {
     let all: [&[&str]; 7] = [
@@ -117,7 +122,7 @@ fn all_threads_of_a_crowd_take_part_and_end() {
     }
 }
 
-/// With a CPU for each thread nothing is dropped, and patience costs no cycle.
+/// With a CPU for each thread, patience changes neither the cycles nor any count of the device.
 #[test]
 fn without_a_crowd_nothing_changes() {
     let run = |patience: &str, bulk| passed(&[patience], [4, 8], 100, bulk, Wait::Futex).1;
@@ -127,7 +132,8 @@ fn without_a_crowd_nothing_changes() {
     }
 }
 
-/// A thread is killed while it is armed, or on its way there: what it was armed for is forgotten, and others go on.
+/// A thread is killed at one of forty moments: before, while or after it becomes armed for its
+/// queue. The device forgets it, and another thread gets the item.
 #[test]
 fn a_thread_that_is_killed_in_its_sleep_bars_no_other() {
     for at in (0..40).map(|turn| 30_000 + 997 * turn) {

@@ -5,7 +5,8 @@ use baton_chip::act;
 use baton_machine::device::Ticket;
 use baton_machine::units::Cycles;
 
-/// Thread 1 enqueues to a full queue a, and will dequeue from b; thread 2 enqueues to b behind it, and will dequeue from a.
+/// Thread 1 enqueues to the full queue a, and would dequeue from b next. Thread 2 enqueues to b
+/// after that, and would dequeue from a next.
 fn threads() -> Vec<(u32, Body)> {
     let a = baton_machine::queues::QueueId(0);
     let b = a.plus(1);

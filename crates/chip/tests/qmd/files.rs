@@ -1,4 +1,4 @@
-//! What a chip file may say of a queue device.
+//! Chip files with a queue device: which settings are accepted, and which are refused.
 
 use super::{allocate, chip, dequeue, enqueue, run, word};
 use baton_chip::Chip;

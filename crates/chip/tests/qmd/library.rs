@@ -48,7 +48,8 @@ fn moved(settings: &[&str], pairs: u64, each: u64, bulk: [usize; 2]) -> (Vec<Vec
     (got.iter().map(|list| list.borrow().clone()).collect(), outcome)
 }
 
-/// Nothing is lost or doubled, and each consumer has the items of one producer in their order.
+/// Asserts that no item is lost or doubled, and that each consumer has each producer's items in the
+/// order in which they were sent.
 fn is_whole(got: &[Vec<u64>], each: u64) {
     for list in got {
         for producer in 0..got.len() as u64 {
@@ -134,7 +135,7 @@ fn a_posted_item_comes_without_its_thread_waiting() {
 
 #[test]
 fn a_dropped_queues_room_is_the_devices_again() {
-    // Sixteen queues, and room for four of 512.
+    // The device has sixteen queues, and places for 2048 items in all.
     let outcome = on_one(&[], || {
         for _ in 0..50 {
             let queue = made(2048);
@@ -177,7 +178,8 @@ fn without_a_device_there_is_no_queue() {
     assert_eq!(made, Some(QueueError::NoDevice));
 }
 
-/// A queue is made before a run, as other data is, and may outlive its simulation, as one of a run that is cut off.
+/// A queue may be made before a run, as other data may. It may also outlive its simulation, as the
+/// queue of a run that is cut off does.
 #[test]
 fn a_queue_is_made_and_dropped_outside_of_time() {
     let mut simulation = Simulation::new(&chip(&[]), &Options::default()).expect("the host has memory");
@@ -197,7 +199,8 @@ fn a_queue_is_made_and_dropped_outside_of_time() {
     drop(second);
 }
 
-/// With a device, without one, and with one that is full. What it took works.
+/// `Auto` takes `qmd` where a device has room, and the ring where there is no device or none with
+/// room. The queue that it took passes items.
 #[test]
 fn auto_takes_what_there_is_and_says_what() {
     let took = |chip: &Chip, full: bool| {

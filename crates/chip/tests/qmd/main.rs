@@ -1,5 +1,5 @@
-//! CAF's queue device on a chip: threads that enqueue and dequeue. The device by itself, cycle by cycle, is tested beside its
-//! source (`cargo test -p baton-chip --lib qmd`).
+//! CAF's queue device on a chip: threads that enqueue and dequeue. The device by itself, cycle by
+//! cycle, is tested beside its source (`cargo test -p baton-chipfile --lib qmd`).
 
 mod crowded;
 mod figure4;
@@ -29,18 +29,18 @@ fn dequeue(queue: QueueId) -> impl Ticket<QueueDevice> {
     device().request(QueueRequest::Dequeue { from: Operand::of(queue) })
 }
 
-/// What the device counted.
+/// The sum of the count with this name over all devices.
 fn count(outcome: &Outcome, name: &str) -> u64 {
     let counts = outcome.devices.iter().flat_map(|device| &device.counts);
     counts.filter(|(known, _)| *known == name).map(|(_, count)| count).sum()
 }
 
-/// Runs a thread on the paper's chip.
+/// Runs `f` as the only thread, on core 0 of the paper's chip with these settings.
 fn on_one(settings: &[&str], f: impl FnOnce() + 'static) -> Outcome {
     run(&chip(settings), 1, vec![(0, Box::new(f))]).expect("it ends")
 }
 
-/// What was answered, where a test expects a word.
+/// The word of an answer that must not be a refusal.
 fn word(answer: Result<u64, QueueRefusal>) -> u64 {
     answer.expect("not refused")
 }

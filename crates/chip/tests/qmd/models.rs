@@ -1,5 +1,5 @@
-//! What queues are compared with: the models of `baton-workloads`, and the ring, on `caf16`. Every run is checked by its own team, and
-//! bounded.
+//! The models of `baton-workloads` and the ring, with which queues are compared, on `caf16`. Each
+//! run's team checks what it passed, and each run has a limit.
 
 use super::queues::{chip, on};
 use baton_chip::{Instructions, Options, Simulated, Simulation};
@@ -84,8 +84,8 @@ fn queue_state_in_the_core_makes_bulks_faster() {
     assert!(hardware < software, "ring-single {software}, haqu {hardware}");
 }
 
-/// A consumer that has asked before it needs its items does not wait for the way there and back; what is written into its caches does not
-/// wait for its line.
+/// A consumer that asks for items before it needs them does not wait for the way there and back.
+/// One whose answers are written to its own cache does not wait for their lines.
 #[test]
 fn asking_ahead_hides_the_way() {
     let (posted, ahead) = (at::<Posted<Simulated>>(1, 1), at::<PostedAhead<Simulated>>(1, 1));

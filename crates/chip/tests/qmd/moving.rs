@@ -139,7 +139,8 @@ fn credits_move_with_their_queue() {
     }
 }
 
-/// A context that keeps one translation walks for each request, and finds the new place while older requests wait at the old one.
+/// The producer uses two queues by turns, and its context keeps one translation, so it walks for
+/// each request. It may find a queue's new place while an older request waits at the old one.
 #[test]
 fn a_request_does_not_overtake_one_that_waits_at_the_old_place() {
     let (queue, other) = (QueueId(0), QueueId(1));
@@ -170,10 +171,12 @@ fn a_request_does_not_overtake_one_that_waits_at_the_old_place() {
     assert!(count(&outcome, "sent_on") > 0);
 }
 
-/// Kills a thread at a moment: the thread that moves the queue, one that waits for items, or one
-/// that brings them.
+/// Kills a thread `at` cycles after three of them begin: the thread that moves the queue (0), the
+/// one that takes items (1), or the one that brings them (2). At the end the others are killed too.
+/// Returns how many requests were sent on.
 fn killed_at(victim: usize, at: u64) -> u64 {
-    // A thread takes 20,000 cycles to create: all three begin together.
+    // To create a thread takes 20,000 cycles. All three wait until `begins`, so they begin
+    // together.
     let (queue, begins, ends) = (QueueId(0), 70_000, 110_000);
     let until = |time: u64| act::delay(Cycles(time.saturating_sub(act::time().0)));
     let got = Rc::new(RefCell::new(Vec::new()));
@@ -223,7 +226,8 @@ fn killed_at(victim: usize, at: u64) -> u64 {
     let outcome =
         run(&three(&["device.qmd.queues=64", "device.call=20"]), 1, vec![(0, Box::new(body))]).expect("it ends");
     let got = got.take();
-    // An item may be lost with the thread that took it, and with no other.
+    // The consumer may be killed between an item's dequeue and its record: that item, and no other,
+    // may be missing, as the last one.
     let missing = got.windows(2).filter(|pair| pair[0] + 1 != pair[1]).count();
     assert!(got.is_sorted() && missing == 0, "victim {victim} at {at}: {got:?}");
     let [enqueued, dequeued, released] = ["enqueued", "dequeued", "released"].map(|name| count(&outcome, name));

@@ -28,7 +28,7 @@ fn take(queue: QueueId) -> QueueRequest {
     QueueRequest::Dequeue { from: Operand::of(queue) }
 }
 
-/// Posts each request, to be answered in a cell of its own; whether the chip can.
+/// Posts each request, to be answered in a cell of its own. Returns whether the chip can do so.
 fn post(requests: &[QueueRequest], cells: &[AnswerCell<Word>]) -> bool {
     let post = |(&request, answer)| Post { request, answer, stamp: 1 };
     let posts: Vec<_> = requests.iter().zip(cells).map(post).collect();
@@ -49,7 +49,8 @@ fn cycles(settings: &[&str]) -> u64 {
         let (queue, cells) = (allocate(16, 1), cells(2));
         assert!(post(&[put(queue, 7)], &cells[..1]));
         assert_eq!(answer(&cells[0]), Ok(0));
-        // The cell's line is here, and this is an edge of the device's clock.
+        // The cell's line is in this core's cache, and the request begins at an edge of the
+        // device's clock.
         act::delay(Cycles(2 - act::time().0 % 2));
         let began = act::time().0;
         assert!(post(&[take(queue)], &cells[1..]));
@@ -61,17 +62,20 @@ fn cycles(settings: &[&str]) -> u64 {
     took.get()
 }
 
-/// The ways and the access of an instruction (`ways.rs`), and then the line: written where the thread looks, or in the shared level.
+/// An answer takes the ways and the access that an instruction's request takes (`ways.rs`), and
+/// then its line is written: to the core's own cache, where the thread looks, or to the shared
+/// level.
 #[test]
 fn an_answer_takes_the_ways_the_access_and_its_line() {
     let (home, core, longer) = (cycles(&[]), cycles(&["device.posted_to=core"]), cycles(&["device.way=45"]));
     assert!((150..=175).contains(&core), "{core}");
-    // From the shared level: its 45 cycles, and the bus.
+    // From the shared level the thread loads the line: 45 cycles, and the bus.
     assert!(home >= core + 45, "home {home} core {core}");
     assert!((40..=42).contains(&(longer - home)), "{longer} {home}");
 }
 
-/// The thread goes on; its older stores are written when the item can be taken.
+/// A thread that posts requests goes on at once. Its older stores are visible when another thread
+/// has taken the item.
 #[test]
 fn a_post_comes_behind_older_stores_and_no_thread_waits_for_it() {
     let mut simulation = Simulation::new(&chip(&[]), &Options::default()).expect("the host has memory");
@@ -99,7 +103,7 @@ fn a_post_comes_behind_older_stores_and_no_thread_waits_for_it() {
     simulation.outside(|| drop(kept));
 }
 
-/// Runs threads on the chip.
+/// Runs threads on the chip, and asserts that the run ends.
 fn simulated(chip: &Chip, threads: Vec<(u32, Body)>) -> Outcome {
     run(chip, 1, threads).expect("it ends")
 }
@@ -139,15 +143,16 @@ fn a_refusal_comes_to_memory_too() {
     simulated(&chip(&[]), vec![(0, Box::new(body))]);
 }
 
-/// What would have to be sent on needs its core, which posted requests have left.
+/// A request that reaches a queue's old place must be sent on by its core, and a posted request has
+/// left its core. So such a chip takes no posted requests.
 #[test]
 fn a_chip_whose_queues_move_takes_none() {
     let body = || assert!(!post(&[], &[]));
     simulated(&chip(&["device.qimu=16", "device.qtlb=4"]), vec![(0, Box::new(body))]);
 }
 
-/// Threads of one CPU lose it to each other again and again. What they have posted is not called back, and comes once, in its order; what they
-/// have asked by instructions meanwhile is.
+/// Three threads lose their CPU to each other again and again. Requests that they have posted are
+/// not called back; requests by instructions are. All are performed once, in their order.
 #[test]
 fn a_thread_that_loses_its_cpu_has_its_answers_all_the_same() {
     for settings in [&[][..], &["device.posted_to=core"]] {
@@ -158,7 +163,7 @@ fn a_thread_that_loses_its_cpu_has_its_answers_all_the_same() {
             let cells = cells(200);
             for (item, cell) in (0..).zip(cells.iter()) {
                 Simulated::work(Cycles(300));
-                // No more than the device has places for.
+                // At most sixteen posts are under way, for which the device has places.
                 if let Some(older) = (item as usize).checked_sub(16) {
                     assert_eq!(answer(&cells[older]), Ok(0));
                 }

@@ -16,7 +16,7 @@ fn on_one(settings: &[&str], f: impl FnOnce() + 'static) -> Outcome {
     run(&chip(&all), 1, vec![(0, Box::new(f))]).expect("it ends")
 }
 
-/// Cycles that a posted enqueue keeps its thread.
+/// The cycles for which an enqueue keeps its thread that does not wait for the answer.
 fn issue(queue: QueueId) -> u64 {
     let begins = act::time().0;
     drop(enqueue(queue, 1));

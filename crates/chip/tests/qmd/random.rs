@@ -13,7 +13,7 @@ use baton_machine::units::Cycles;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// Numbers by chance.
+/// A generator of random numbers.
 struct Dice(u64);
 
 impl Dice {
@@ -34,7 +34,8 @@ enum Queues {
     Move,
 }
 
-/// A chip whose devices are drawn; where queues move, there are several, each context has buffers of its own, and a QIMU.
+/// A chip whose devices have random settings. Where queues move, there are several devices, and
+/// each context has buffers of its own and a QIMU.
 fn chip(dice: &mut Dice, queues: Queues) -> Chip {
     let on_mesh = dice.below(2) == 0;
     let text = match on_mesh {
@@ -72,15 +73,17 @@ fn chip(dice: &mut Dice, queues: Queues) -> Chip {
     Chip::from_toml_with(text, "caf.toml", &settings).unwrap_or_else(|error| panic!("{settings:?}: {error}"))
 }
 
-/// What a consumer got: from which queue, which item. An item says its producer, its queue and its number.
+/// What each consumer got: from which queue, and which item. An item holds its producer, its queue
+/// and its number.
 type Got = Rc<RefCell<Vec<Vec<(usize, u64)>>>>;
 
 fn item(producer: u64, queue: usize, number: u64) -> u64 {
     producer << 48 | (queue as u64) << 32 | number
 }
 
-/// Producers, then consumers, on cores of their own: each producer has a number of items for each queue, and each consumer
-/// takes a number of a queue's items, so that all that comes goes.
+/// Runs producers and consumers on cores of their own. Each producer has a number of items for each
+/// queue, and each consumer takes a number of each queue's items; the sums are equal for each
+/// queue. Returns how many requests were sent on, or 0 where queues stay.
 fn program(seed: u64, moves: Queues) -> u64 {
     let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) + 1);
     let chip = chip(&mut dice, moves);
@@ -125,7 +128,7 @@ fn program(seed: u64, moves: Queues) -> u64 {
     if moves == Queues::Move { count(&outcome, "sent_on") } else { 0 }
 }
 
-/// Moves queues about, without and with pauses, for about as long as the others run.
+/// Moves queues twelve times, with random pauses between, while the others run.
 fn move_about(dice: &mut Dice, queues: u64, devices: u64) {
     act::delay(Cycles(3_000));
     let pause = 1 + dice.below(3_000);
@@ -133,7 +136,7 @@ fn move_about(dice: &mut Dice, queues: u64, devices: u64) {
         let (queue, to) = (QueueId(dice.below(queues) as u32), dice.below(devices) as u32);
         match moving::migrate(queue, to) {
             Ok(_) => assert_eq!(moving::home_of(queue), Some(to)),
-            // Each move leaves a slot behind.
+            // A device may have no slot left, because each move leaves one taken.
             Err(refusal) => assert_eq!(refusal, QueueRefusal::NoRoom),
         }
         act::delay(Cycles(dice.below(pause)));
@@ -157,7 +160,8 @@ fn produce(producer: u64, plan: &[usize], keep: usize, think: u64) {
     under_way.into_iter().for_each(|ticket| assert_eq!(word(ticket.wait()), 0));
 }
 
-/// Takes as many items of each queue as the quota says: waiting for them, or trying again.
+/// Takes as many items of each queue as the quota says. It tries again and again, or it waits for
+/// items of its only queue.
 fn consume(quota: &[usize], pause: u64, tries: bool) -> Vec<(usize, u64)> {
     act::delay(Cycles(6_000));
     let mut left = quota.to_vec();
@@ -168,7 +172,9 @@ fn consume(quota: &[usize], pause: u64, tries: bool) -> Vec<(usize, u64)> {
         if left[queue] == 0 {
             continue;
         }
-        // Waiting for one queue while its producer waits for room in another would lock: that is the program's fault.
+        // A consumer that waits for one queue, while that queue's producer waits for room in
+        // another, would be in a deadlock of its own making. So a consumer of several queues only
+        // tries.
         let mode = if tries || left.len() > 1 { Mode::Try } else { Mode::Block };
         let from = Operand { mode, ..Operand::of(QueueId(queue as u32)) };
         let answer = device().request(QueueRequest::Dequeue { from }).wait();
@@ -184,7 +190,8 @@ fn consume(quota: &[usize], pause: u64, tries: bool) -> Vec<(usize, u64)> {
     got
 }
 
-/// Each item came once, out of its own queue, and those of a producer and a queue in their order at each consumer.
+/// Asserts that each item came once, out of its own queue, and that each consumer got the items of
+/// a producer and a queue in their order.
 fn check(seed: u64, all: usize, got: &[Vec<(usize, u64)>]) {
     let mut seen = std::collections::BTreeSet::new();
     for of_one in got {

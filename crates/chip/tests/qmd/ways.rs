@@ -6,14 +6,14 @@ use baton_machine::device::Ticket;
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// The cycles that a thread takes for `f`, behind an allocation.
+/// The cycles that a thread takes for `f`, when it runs it for the second time on a new queue.
 fn cycles(settings: &[&str], f: impl Fn(baton_machine::queues::QueueId) + 'static) -> u64 {
     let took = Rc::new(Cell::new(0));
     let out = took.clone();
     let body: Body = Box::new(move || {
         let queue = allocate(1024, 1);
         f(queue);
-        // Onto an edge of the device's clock, which is half as fast.
+        // It begins at an edge of the device's clock, which is half as fast as the core's.
         baton_chip::act::delay(baton_machine::units::Cycles(2 - act::time().0 % 2));
         let began = act::time().0;
         f(queue);
@@ -31,7 +31,8 @@ fn a_request_takes_the_way_the_access_and_the_way_back() {
         })
     };
     let (base, longer, slower) = (one(&[]), one(&["device.way=26"]), one(&["device.qmd.latency=51"]));
-    // 25 cycles a way; 50 of the device's, which are two of the core's each; a cycle in its buffer; to the next edge.
+    // 25 cycles each way, 50 cycles of the device, which are two of the core's each, a cycle in its
+    // buffer, and the wait for its clock's next edge.
     assert!((150..=156).contains(&base), "{base}");
     // An edge of the device's clock comes each second cycle of the core's.
     assert!((1..=3).contains(&(longer - base)), "{longer} {base}");

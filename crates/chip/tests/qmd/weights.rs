@@ -8,7 +8,8 @@ use baton_machine::units::Cycles;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// A producer that asks for credits and sends as many items as it got, until it is told to end. Its item says whose it is.
+/// A producer that asks for credits and sends as many items as it got credits, until cycle `ends`.
+/// Each item is the producer's number.
 fn producer(number: u64, weight: u32, queue: QueueId, ends: u64) {
     act::delay(Cycles(5_000));
     device().call(QueueRequest::Join { queue, direction: Direction::Enqueue, weight }).expect("it may");
@@ -20,7 +21,7 @@ fn producer(number: u64, weight: u32, queue: QueueId, ends: u64) {
     }
 }
 
-/// Items of each producer that the consumer got.
+/// The number of items that the consumer got of each producer until cycle 400,000.
 fn shares(weights: [u32; 2]) -> [u64; 2] {
     let got = Rc::new(RefCell::new([0; 2]));
     let out = got.clone();
@@ -33,7 +34,7 @@ fn shares(weights: [u32; 2]) -> [u64; 2] {
             let item = word(dequeue(queue).wait());
             out.borrow_mut()[item as usize] += 1;
         }
-        // What is left, without waiting for what does not come.
+        // It takes what is left, and waits for no further item, since none comes.
         let operand = Operand { mode: Mode::Try, ..Operand::of(queue) };
         act::delay(Cycles(20_000));
         while device().request(QueueRequest::Dequeue { from: operand }).wait() != Err(QueueRefusal::Empty) {}

@@ -72,7 +72,7 @@ fn what_configures_is_refused_without_a_system_call() {
     });
 }
 
-/// A request as it travels, with any words.
+/// Requests whose tags or words no program of the protocol makes are refused.
 #[test]
 fn words_that_mean_nothing_are_refused() {
     alone(|| {
@@ -109,7 +109,8 @@ fn counts_and_sizes_at_their_ends_are_refused() {
     });
 }
 
-/// Items that a pair of threads passes on in a time, with so many threads that flood the device beside them.
+/// The number of items that a pair of threads passes on until cycle 300,000, while `floods` other
+/// threads flood the device.
 fn throughput(chip: &Chip, floods: u32) -> u64 {
     let (queue, flooded) = (QueueId(0), QueueId(1));
     let passed = Rc::new(Cell::new(0));
@@ -150,7 +151,8 @@ fn throughput(chip: &Chip, floods: u32) -> u64 {
     passed.get()
 }
 
-/// The engine serves a request a cycle, contexts by turns: a flood of one context takes half the cycles at most.
+/// The engine serves a request a cycle, and contexts with requests take turns, so a context that
+/// floods the device slows the others little.
 #[test]
 fn a_context_that_floods_the_device_takes_no_more_than_its_turns() {
     let chip = chip(&[]);
@@ -168,7 +170,8 @@ fn a_context_that_blocks_bars_only_itself() {
     let blocker = move || {
         itself.set(act::this());
         act::delay(Cycles(5_000));
-        // The last of its own requests is behind one that is never served, until the guard thread drains them.
+        // The last request is behind eight that are never served. All nine are dropped when the
+        // other thread drains this one.
         let stuck: Vec<_> = (0..8).map(|_| device().request(get(never))).collect();
         let behind = device().request(get(queue));
         for ticket in stuck {
@@ -230,7 +233,8 @@ fn full_buffers_do_not_hold_up_the_coherence_protocol() {
     ended.expect("it ends");
 }
 
-/// Credits that a thread has not got are not spent by asking again and again, and the drops are the only loss.
+/// A thread with eight credits enqueues a hundred items: eight are accepted, and the others are
+/// refused and counted.
 #[test]
 fn a_flood_without_credits_is_dropped_and_counted() {
     let queue = QueueId(0);

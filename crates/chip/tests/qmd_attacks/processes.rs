@@ -12,7 +12,8 @@ use baton_machine::units::Cycles;
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// Two processes, each with a thread on a core; the first is told the second one's name.
+/// Runs two processes, each with a thread on its core of `cores`. The first gets the second one's
+/// `App`, to which it may grant queues.
 pub(super) fn processes(
     chip: &Chip,
     cores: [u32; 2],
@@ -39,7 +40,8 @@ pub(super) fn count(outcome: &Outcome, name: &str) -> u64 {
     counts.filter(|(known, _)| *known == name).map(|(_, count)| count).sum()
 }
 
-/// Ids mean nothing in another process: neither those of the owner nor the device's own are there.
+/// A process can use neither the ids that another process has for its queues nor the device's own
+/// ids.
 #[test]
 fn an_id_is_of_no_use_in_another_process() {
     let owner = |_| {
@@ -138,7 +140,8 @@ fn a_program_cannot_do_the_operating_systems_steps() {
     }
 }
 
-/// Two processes take turns on a core: each switch flushes what the other kept, and each walks anew.
+/// Two processes take turns on a core: each switch between them flushes the context's translations,
+/// so each process walks again.
 #[test]
 fn a_switch_to_another_process_flushes() {
     let rounds = 5;
@@ -147,7 +150,7 @@ fn a_switch_to_another_process_flushes() {
         for item in 0..rounds {
             assert_eq!(ask(put(queue, item)), Ok(0));
             assert_eq!(ask(get(queue)), Ok(item));
-            // Sleeps: the other one has the core.
+            // It sleeps, and the other process has the core.
             act::delay(Cycles(50_000));
         }
     };
@@ -160,7 +163,8 @@ fn a_switch_to_another_process_flushes() {
     assert_eq!((count(&outcome, "qtlb_misses"), count(&outcome, "qtlb_flushes")), (2, 0));
 }
 
-/// A process floods another's queue that moves, with permission for one direction and wrong ids beside; the pair that uses it loses nothing.
+/// A process floods another one's queue, which moves meanwhile, with dequeues that it may not make
+/// and with wrong ids. The two threads that use the queue lose nothing.
 #[test]
 fn a_flood_while_a_queue_moves_harms_no_other() {
     let passed = Rc::new(Cell::new(0));

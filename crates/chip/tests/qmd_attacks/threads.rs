@@ -134,8 +134,9 @@ fn credits_belong_to_the_thread() {
     run(&chip(&[]), vec![(0, Box::new(owner))]).expect("it ends");
 }
 
-/// Runs a hoarder of weight 1, which takes all the credits that it can and sends nothing, beside an honest thread of weight 3.
-/// Returns the number of items that the honest one sent.
+/// Runs a hoarder of weight 1, which takes all the credits that it can and sends nothing, beside an
+/// honest thread of weight 3. If `ends`, the hoarder begins first, and ends early. Returns the
+/// number of items that the honest one sent, and of credits that the hoarder got.
 fn beside_a_hoarder(settings: &[&str], ends: bool) -> (u64, u64) {
     let (sent, hoarded) = (Rc::new(Cell::new(0)), Rc::new(Cell::new(0)));
     let (sends, hoards) = (sent.clone(), hoarded.clone());
@@ -148,7 +149,7 @@ fn beside_a_hoarder(settings: &[&str], ends: bool) -> (u64, u64) {
         }
     };
     let honest = move || {
-        // Where the hoarder ends, it had all credits before.
+        // A hoarder that ends early has got all credits by now.
         act::delay(Cycles(if ends { 50_000 } else { 5_000 }));
         join(QUEUE, 3).expect("it may");
         while act::time().0 < stop {
@@ -202,7 +203,8 @@ fn the_timer_takes_hoarded_credits_back() {
         assert_eq!(ask(put(QUEUE, 1)), Err(QueueRefusal::NoCredit), "what it had is too old");
     };
     let outcome = run(&chip(&["device.qmd.timeout=40000"]), vec![(0, Box::new(body))]).expect("it ends");
-    // Sixteen were too old; twelve and sixteen were with the threads when they ended.
+    // Sixteen credits were too old. Twelve and sixteen were in the hands of the two threads when
+    // they ended.
     assert_eq!(count(&outcome, "reclaimed"), 16 + 12 + 16);
 }
 
@@ -238,8 +240,9 @@ fn credits_of_a_killed_thread_come_back() {
     }
 }
 
-/// A thread that ends leaves nothing behind in its context's buffers: posted enqueues arrive, and a posted dequeue bars no later
-/// thread's way and takes no item.
+/// A thread that ends leaves nothing behind in its context's buffers, though it waited for no
+/// answer. Its enqueues arrive; its dequeue of an empty queue bars no later thread's way, and takes
+/// no item.
 #[test]
 fn a_thread_that_ends_leaves_no_request_behind() {
     let body = || {
