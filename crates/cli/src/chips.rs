@@ -82,7 +82,7 @@ impl ChipArgs {
         ChipArgs { chip: self.chip.or_else(places::this_host_fixed), ..self }
     }
 
-    /// Reads the chip. If it is the sample, a note says so.
+    /// Reads the chip. If the sample stands in for this machine, a note says so.
     pub(crate) fn open(&self) -> anyhow::Result<Chip> {
         match self.chip.clone().or_else(places::this_host) {
             Some(path) => self.change.open(&path),

@@ -33,7 +33,8 @@ fn beside(exe: Option<&Path>, path: &Path) -> Option<PathBuf> {
     Some(folder.join(parts.as_path())).filter(|path| path.exists())
 }
 
-/// The chip file of this machine, if there is one: in the current directory, otherwise the user's.
+/// The chip file of this machine, if there is one: in `chips` here, otherwise in the user's data
+/// folder.
 pub(crate) fn this_host() -> Option<PathBuf> {
     found(CALIBRATION)
 }

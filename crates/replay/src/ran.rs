@@ -59,7 +59,8 @@ pub struct Ran {
     pub ready: Cycles,
     /// Cycles that CPUs spent without a thread, or waking up for one, added over CPUs.
     pub idle: Cycles,
-    /// Packets that carried a mark: the requests of locks that give hints, on a chip with OCOR enabled.
+    /// Packets that carried a mark: the requests of locks that give hints, on a chip with a
+    /// mechanism such as OCOR.
     pub marked_packets: u64,
     /// How the threads used fast and slow cores.
     pub placed: Placed,

@@ -8,7 +8,8 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 /// Runs the program `times` times without a recorder, with the same lock, no input and no output,
-/// each for at most `limit`. Returns the median of their times; `None` if none ran to its end.
+/// each for at most `limit`. Returns the median of their times; `None` if one did not run to its
+/// end.
 pub(super) fn median(
     times: u32,
     program: &[OsString],

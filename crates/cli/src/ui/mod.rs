@@ -1,5 +1,5 @@
-//! How the command writes: data on standard output, everything else on standard error, colour only
-//! on a terminal and never under `NO_COLOR`.
+//! How the command writes: data on standard output, everything else on standard error. Unless
+//! `--color` says otherwise, there is colour only on a terminal and never under `NO_COLOR`.
 //!
 //! | file | holds |
 //! | --- | --- |

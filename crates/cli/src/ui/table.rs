@@ -117,7 +117,8 @@ fn kept(widths: &[usize], room: usize) -> Vec<usize> {
     kept
 }
 
-/// The cells that are not in the table, each behind its heading. Short cells share a line.
+/// The cells that are not in the table, each behind its heading, but those without a value. Short
+/// cells share a line.
 fn below(header: &[&str], row: &[String], kept: &[usize], room: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for (at, cell) in row.iter().enumerate().filter(|(at, cell)| !kept.contains(at) && !cell.is_empty() && *cell != "-")

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 /// The protocol with which the packets of a capture begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkType {
-    /// Ethernet, with or without 802.1Q tags.
+    /// Ethernet, with or without tags of 802.1Q and 802.1ad.
     Ethernet,
     /// IPv4 or IPv6 without a frame around it.
     Raw,

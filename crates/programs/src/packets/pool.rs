@@ -140,7 +140,7 @@ impl<M: Machine, Q: RawQueue<M, Item = u64>> Pool<M, Q> {
         }
     }
 
-    /// Nanoseconds from the moment at which all threads began to the end of the last thread.
+    /// Nanoseconds from the beginning of the first thread to the end of the last thread.
     pub(super) fn nanoseconds(&self) -> u64 {
         self.spans.whole().0
     }

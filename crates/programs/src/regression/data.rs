@@ -9,8 +9,8 @@ use std::path::Path;
 pub struct Data {
     /// Number of attributes of a row.
     pub attributes: usize,
-    /// The rows, one behind the other, scaled so that each attribute has a mean of 0 and a standard
-    /// deviation of 1.
+    /// The rows, one behind the other, scaled so that each attribute with more than one value has a
+    /// mean of 0 and a standard deviation of 1.
     pub(crate) values: Vec<f64>,
     /// The label of each row.
     pub(crate) labels: Vec<f64>,

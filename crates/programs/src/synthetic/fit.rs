@@ -75,7 +75,7 @@ pub struct Source {
 }
 
 /// Finds one draw. Gives up after `steps` runs, or where steps do not help, and returns the draw
-/// that came nearest.
+/// that came nearest; `None` if the profile has no ranges.
 ///
 /// # Errors
 /// The error of `measure`.

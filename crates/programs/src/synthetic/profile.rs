@@ -130,8 +130,8 @@ impl Draw {
         self
     }
 
-    /// An upper bound of the bytes of machine memory that `threads` threads of the draw use on
-    /// lines of `line` bytes.
+    /// Half of an upper bound of the bytes of machine memory that `threads` threads of the draw use
+    /// on lines of `line` bytes.
     pub fn bytes(&self, threads: u32, line: usize) -> usize {
         let own = (self.own_lines as usize + 2) * line * threads as usize;
         own + (self.locks as usize) * (self.section_lines as usize + 4) * line.max(128)

@@ -19,8 +19,8 @@ pub(super) fn sketch(chip: &Chip) -> String {
     out
 }
 
-/// Draws each router as a character or two: `o` a core with a home, `.` a core without one, `M`
-/// with a memory controller.
+/// Draws each router as a character: `o` a core with a home, `.` a core without one; with a memory
+/// controller it is `M` or `m`.
 fn grid(out: &mut String, coherent: &Coherent, plan: &Plan) {
     let (width, height) = (coherent.network.width, coherent.network.height);
     let (mut home, mut controller) = (false, false);

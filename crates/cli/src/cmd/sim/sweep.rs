@@ -205,7 +205,8 @@ fn find(result: &Value, path: &str) -> Option<f64> {
     path.split('.').try_fold(result, step)?.as_f64()
 }
 
-/// The dotted paths of all numbers in a result, without those of its configuration.
+/// The dotted paths of the numbers in a result, without those in lists and in the chip's
+/// configuration.
 fn numbers(result: &Value) -> Vec<String> {
     fn walk(at: &Value, path: &str, out: &mut Vec<String>) {
         match at {

@@ -28,9 +28,9 @@ pub(super) enum Outcome {
     NoneFaster,
     /// The budget was used up before there was certainty.
     CannotTell,
-    /// The program is slower than the base.
+    /// The program is slower than the base, by more than the tolerance.
     Regression,
-    /// The program is not slower than the base.
+    /// The program is not slower than the base, or by too little to matter.
     NoRegression,
 }
 
