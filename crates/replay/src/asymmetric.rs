@@ -108,7 +108,7 @@ pub struct OnCores {
     /// The share of computing that waits for memory, and takes as long on a slow core as on a fast
     /// one.
     pub memory_bound: f64,
-    /// How the first seed's run used fast and slow cores.
+    /// How the run of the first seed that did not fail used fast and slow cores.
     pub placed: Placed,
     /// Time saved relative to the first policy with the same lock, share and seed, in percent of
     /// that policy's time; `None` for the first policy.

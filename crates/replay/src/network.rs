@@ -102,8 +102,8 @@ pub struct OnNetwork {
     /// Whether the network marks packets, see [`Network::marks`].
     #[serde(skip)]
     pub marks: bool,
-    /// Packets with a mark in the first seed's run; 0 if the lock gives no hints, or the network
-    /// marks no packets.
+    /// Marked packets with the first seed whose run did not fail; 0 if the lock gives no
+    /// hints, or the network marks no packets.
     pub marked_packets: u64,
     /// Time saved relative to the first network with the same lock and seed, in percent of that
     /// network's time; `None` for the first network.

@@ -109,9 +109,9 @@ pub struct Predicted {
     /// The time that CPUs had no thread or woke up for one, added over CPUs. If threads were ready
     /// meanwhile, the policy left CPUs idle, or those threads were bound to other CPUs.
     pub idle_ns: Spread,
-    /// Acquisitions in the first seed's run.
+    /// Acquisitions with the first seed whose run did not fail.
     pub acquisitions: u64,
-    /// Acquisitions that waited in the first seed's run.
+    /// Acquisitions that waited, with the same seed.
     pub contended: u64,
     /// The number of seeds with which the run was cut off as a collapse: times are then lower
     /// bounds.

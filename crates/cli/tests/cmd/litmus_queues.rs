@@ -52,8 +52,8 @@ const FEW: [&str; 9] = [
     "prepush/CoRR+push.litmus",
 ];
 
-/// No state that the chip shows is one that the model forbids, with either choice for younger stores, on wires and on a mesh with
-/// several devices, with one request under way at a time, and without store buffers.
+/// No state that the chip shows is one that the model forbids, with either choice for younger
+/// stores, on a bus and on a mesh with several devices, and without store buffers.
 #[test]
 fn every_state_is_one_that_the_model_allows() {
     let quick: &[&str] = &["--set", "network.contention=none"];
