@@ -38,7 +38,7 @@ pub(super) enum App {
 pub(super) enum By {
     /// The paper's software.
     Software,
-    /// The best other software: a queue for each pair of threads; for the distributor, one queue
+    /// Other software: a queue for each pair of threads; for the distributor, one queue
     /// that all share.
     Lanes,
     /// The device.

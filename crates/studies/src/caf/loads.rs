@@ -76,7 +76,7 @@ pub(super) const QUEUES: [&str; 11] = [
     "8-8 bulk 8",
 ];
 
-/// The arms: the paper's ring in the right mode; the best other queue in memory; the device; the device and prepush.
+/// The arms: the paper's ring in the right mode; another queue in memory (`spsc` or `mpmc`); the device; the device and prepush.
 pub(super) const ARMS: [&str; 4] = ["ring", "software", "qmd", "caf"];
 /// The indices of the arms.
 pub(super) const RING: usize = 0;

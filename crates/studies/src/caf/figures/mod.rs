@@ -1,5 +1,5 @@
 //! The paper's figures, redrawn with our values alone. Figures 6, 7 and 8 and the tables of loads
-//! and applications also show the best other software.
+//! and applications also show other software.
 //!
 //! | file | holds |
 //! | --- | --- |
