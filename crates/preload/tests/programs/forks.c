@@ -124,7 +124,7 @@ int main(void) {
     }
     int status;
     CHECK(waitpid(pid, &status, 0) == pid && status == 0);
-    // Nor does a vfork whose exec fails.
+    // So does a vfork whose exec fails.
     pid = vfork();
     if (pid == 0) {
         execl("/no/such/program", "program", (char *)NULL);
