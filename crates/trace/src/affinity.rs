@@ -68,8 +68,8 @@ impl Trace {
         begun.or_else(|| all.iter().min_by_key(|thread| first(thread))).copied()
     }
 
-    /// Returns for each thread the set of CPUs that it was allowed to run on for the longest time,
-    /// and whether other sets were in force as well. `None` for a thread without a record.
+    /// Returns for each thread the set of CPUs that it was allowed to run on for the longest time
+    /// (the last of several equally long ones), and whether there were other sets as well. `None` for a thread without a record.
     pub fn main_affinities(&self) -> Vec<Option<(Vec<u32>, bool)>> {
         let longest = |(sets, thread): (Vec<Affinity>, &crate::Thread)| {
             let mut times: BTreeMap<&[u32], u64> = BTreeMap::new();
@@ -78,8 +78,9 @@ impl Trace {
                 *times.entry(&set.cpus).or_default() += end.0.saturating_sub(set.since.0);
             }
             let changed = times.len() > 1;
-            // Takes the first of several sets that were in force equally long.
-            let cpus = sets.iter().rev().max_by_key(|set| times[set.cpus.as_slice()])?.cpus.clone();
+            // Takes the last of several sets that were in force equally long: a set that another one
+            // replaced at the same moment was never in force.
+            let cpus = sets.iter().max_by_key(|set| times[set.cpus.as_slice()])?.cpus.clone();
             Some((cpus, changed))
         };
         self.affinities().into_iter().zip(&self.threads).map(longest).collect()
@@ -124,6 +125,16 @@ mod tests {
         let trace = trace.build();
         assert_eq!(trace.affinities()[1].len(), 2);
         assert_eq!(trace.main_affinities(), [Some((vec![0, 1], false)), Some((vec![1], true))]);
+    }
+
+    /// The thread's only set that lasts is the second: it replaced the first at once, and both were
+    /// recorded in the thread's last moment.
+    #[test]
+    fn of_sets_that_lasted_equally_long_the_last_counts() {
+        let mut trace = TraceBuilder::new(Clock::nanoseconds());
+        says(&mut trace, 5, 0, 0, &[3]);
+        says(&mut trace, 5, 0, 0, &[2]);
+        assert_eq!(trace.build().main_affinities(), [Some((vec![1], true))]);
     }
 
     #[test]
