@@ -447,7 +447,10 @@ impl<T: Carry> Causes<T> {
     }
 
     /// Returns the waits that a thread is in, except those for locks (also inside of the C
-    /// library), for its team's next region, and at a barrier that all threads have reached.
+    /// library), for its team's next region, and at a barrier that all threads have reached. A wait
+    /// inside of the C library without an end is none that lasts: a thread writes the beginning of
+    /// such a wait only once it runs again, and the end later still. A thread that never got the
+    /// lock has not written the beginning either.
     pub(super) fn open(&mut self, thread: ThreadIndex) -> Vec<(WaitKind, Begun)> {
         use WaitKind::{Barrier, Condition, Futex, Join, Semaphore, Tasks};
         let begun = *self.begun(thread);
@@ -460,7 +463,7 @@ impl<T: Carry> Causes<T> {
     }
 
     /// Returns the wait that a thread began last among those that it is still in; waits for locks
-    /// inside of the C library do not count.
+    /// inside of the C library do not count, for the reason at [`Causes::open`].
     pub(super) fn innermost(&mut self, thread: ThreadIndex) -> Option<(WaitKind, Begun)> {
         let begun = *self.begun(thread);
         let others =

@@ -179,6 +179,7 @@ fn words(stuck: &Stuck) -> (&'static str, &'static str) {
         WaitKind::Condition => "condition",
         WaitKind::Semaphore => "semaphore",
         WaitKind::Futex => "futex",
+        // No trace of a recorder ends in such a wait: `Causes::open` in baton-trace says why.
         WaitKind::LibcLock => "libc-lock",
         WaitKind::Join | WaitKind::Start => "join",
         WaitKind::Barrier if stuck.why == Why::Idle => "region",
