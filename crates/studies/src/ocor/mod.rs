@@ -79,7 +79,7 @@ pub(crate) const ENTRY: Entry = Entry {
     name: "ocor",
     paper: "Yao and Lu, OCOR, ISCA 2016",
     page: "docs/reference/ocor.md",
-    quick: "five programs, some minutes",
+    quick: "six programs, some minutes",
     chips: &["chips/ocor64.toml"],
     profiles: &["profiles/ocor"],
     open: |inputs| Ok(Box::new(Ocor::open(inputs)?)),

@@ -89,7 +89,7 @@ pub enum OpenError {
 impl core::fmt::Display for OpenError {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
-            OpenError::PathTooLong => f.write_str("the trace directory's path is longer than 4,000 bytes"),
+            OpenError::PathTooLong => f.write_str("the trace directory's path is longer than 4,032 bytes"),
             OpenError::AlreadyOpen => f.write_str("the trace session is open already"),
             OpenError::Create(e) => write!(f, "cannot create the events file: {e}"),
             OpenError::Reserve(e) => write!(f, "cannot reserve space for the events file: {e}"),
