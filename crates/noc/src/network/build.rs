@@ -43,9 +43,10 @@ impl<A: Arbiter> Network<A> {
             return Err(bad("topology", graph.max_ports(), format!("at most {MAX_PORTS} ports a router")));
         }
         if let Some(g) = &graph.grid
-            && g.width + g.height > MAX_HOPS
+            && g.longest_path() > MAX_HOPS
         {
-            return Err(bad("topology.size", format!("{}x{}", g.width, g.height), "at most 1024 routers on a path"));
+            // Said before the tables of such a grid are filled, which may take long.
+            return Err(too_long(g.longest_path()));
         }
         check_memory(config, &graph)?;
         let request = Request {
@@ -56,6 +57,9 @@ impl<A: Arbiter> Network<A> {
             classes: config.classes,
         };
         let (kind, routes) = Routes::new(&request, &graph)?;
+        if routes.longest > MAX_HOPS {
+            return Err(too_long(routes.longest));
+        }
         if !config.allow_deadlock
             && let Some(cycle) = dependency_cycle(&routes, &graph)
         {
@@ -73,6 +77,11 @@ impl<A: Arbiter> Network<A> {
             wiring,
         })
     }
+}
+
+/// The error of a network in which a packet may pass `routers` routers.
+fn too_long(routers: u32) -> NocError {
+    bad("topology", format!("{routers} routers on the longest path"), format!("at most {MAX_HOPS}"))
 }
 
 /// Rejects a network that would not fit in memory, before anything large is allocated.

@@ -19,9 +19,8 @@ const HOPS: u32 = 54;
 pub(crate) const MAX_PACKETS: usize = 1 << (HOPS - SLOT);
 /// Largest number of nodes.
 pub(crate) const MAX_NODES: usize = 1 << (SLOT - DEST);
-/// Largest sum of a grid's width and height. On a longer shortest path, a flit's count of routers
-/// would overflow.
-pub(crate) const MAX_HOPS: u32 = 1 << 10;
+/// Most routers that a flit can count.
+pub(crate) const MAX_HOPS: u32 = (1 << 10) - 1;
 
 impl Flit {
     #[inline]
@@ -70,7 +69,8 @@ impl Flit {
         self.0 & TAIL != 0
     }
 
-    /// Returns the flit with one more router passed. The ten-bit count wraps at 1,024 routers.
+    /// Returns the flit with one more router passed. The ten-bit count would wrap at 1,024 routers;
+    /// no path is that long (`build.rs`).
     #[inline]
     pub(crate) fn one_hop_on(self) -> Flit {
         Flit(self.0.wrapping_add(1 << HOPS))

@@ -1,6 +1,6 @@
 //! The packets of a network, in numbered slots; a flit holds the slot number of its packet.
 
-use super::flit::Flit;
+use super::flit::{Flit, MAX_PACKETS};
 use crate::packet::{Delivered, Header, PacketId};
 use baton_units::{Cycles, NodeId};
 
@@ -32,12 +32,16 @@ impl Slots {
         Slots { slots: Vec::with_capacity(capacity), free: u32::MAX, used: 0 }
     }
 
-    /// Takes a slot for `value` and returns its number. At most `MAX_PACKETS` slots may be in use:
-    /// `Network::inject` checks it, `Network::enqueue` leaves it to its callers.
+    /// Takes a slot for `value` and returns its number.
+    ///
+    /// # Panics
+    /// If `MAX_PACKETS` slots are in use: a flit cannot hold a greater number. `Network::inject`
+    /// returns an error instead.
     #[inline]
     pub(crate) fn take(&mut self, value: Slot) -> u32 {
         self.used += 1;
         if self.free == u32::MAX {
+            assert!(self.slots.len() < MAX_PACKETS, "the network holds 2^28 packets, and cannot hold more");
             self.slots.push(value);
             return self.slots.len() as u32 - 1;
         }

@@ -42,7 +42,8 @@ impl<A: Arbiter> Network<A> {
         Ok(self.enqueue(packet))
     }
 
-    /// Like [`Network::inject`], for a packet that is known to be valid.
+    /// Like [`Network::inject`], for a packet that is known to be valid. Panics if the network holds
+    /// 2^28 packets.
     #[inline]
     pub(crate) fn enqueue(&mut self, packet: Packet) -> PacketId {
         let id = self.state.next_id;

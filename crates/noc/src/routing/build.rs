@@ -41,6 +41,7 @@ impl Routes {
             classes: 1,
             ports: vec![],
             masks: vec![],
+            longest: 0,
         };
         match kind {
             RoutingKind::Auto | RoutingKind::Xy => dimension_order::fill(&mut routes, graph, false)?,
@@ -55,12 +56,16 @@ impl Routes {
             },
             RoutingKind::UpDown => graph::up_down(&mut routes, graph),
         }
-        match kind {
-            RoutingKind::Table | RoutingKind::UpDown => routes.check_connected(graph)?,
+        routes.longest = match (kind, &graph.grid) {
+            (RoutingKind::Table | RoutingKind::UpDown, _) | (_, None) => routes.check_connected(graph)?,
             // Dimension-order routings reach every node of a grid. Checking each pair would take
             // longer than the rest of the construction on large grids, so only debug builds do it.
-            _ => debug_assert_eq!(routes.check_connected(graph), Ok(())),
-        }
+            (_, Some(grid)) => {
+                debug_assert_eq!(routes.check_connected(graph), Ok(grid.longest_path()));
+                // Valiant's two paths share the intermediate router.
+                if kind == RoutingKind::Valiant { 2 * grid.longest_path() - 1 } else { grid.longest_path() }
+            }
+        };
         routes.share_channels(kind, request.vcs / request.classes, request.classes)?;
         Ok((kind, routes))
     }

@@ -47,6 +47,8 @@ pub struct Routes {
     pub(crate) ports: Vec<u64>,
     /// Bit set of virtual channels, by virtual network · classes + class.
     pub(crate) masks: Vec<u64>,
+    /// The most routers that a packet may pass.
+    pub(crate) longest: u32,
 }
 
 impl Routes {
@@ -108,8 +110,9 @@ impl Routes {
         }
     }
 
-    /// Follows the table from every node to every node. Fails if a node is not reached.
-    pub(super) fn check_connected(&self, graph: &Graph) -> Result<(), NocError> {
+    /// Follows the table from every node to every node. Returns the number of routers on the longest
+    /// path. Fails if a node is not reached.
+    pub(super) fn check_connected(&self, graph: &Graph) -> Result<u32, NocError> {
         let mut walk = Walk::new(graph);
         let mut checked = Ok(());
         self.by_destination(&self.table[..self.routers * self.nodes], |to, toward| {
@@ -117,7 +120,7 @@ impl Routes {
                 checked = walk.check_reached(toward, to);
             }
         });
-        checked
+        checked.map(|()| walk.longest)
     }
 }
 
@@ -132,12 +135,19 @@ struct Walk<'a> {
     /// By router: the last destination, counted from 1, that is known to be reached from the
     /// router.
     reaches: Vec<u32>,
+    /// By router: the routers that a packet passes from there to that destination, both ends
+    /// included.
+    passes: Vec<u32>,
+    /// The largest number that `passes` has held.
+    longest: u32,
     path: Vec<usize>,
 }
 
 impl Walk<'_> {
     fn new(graph: &Graph) -> Walk<'_> {
-        Walk { graph, link_at: graph.link_at(), reaches: vec![0; graph.routers as usize], path: vec![] }
+        let routers = graph.routers as usize;
+        let (reaches, passes) = (vec![0; routers], vec![0; routers]);
+        Walk { graph, link_at: graph.link_at(), reaches, passes, longest: 0, path: vec![] }
     }
 
     /// Follows `toward`, the entries of all routers toward node `to`, from every node.
@@ -159,9 +169,13 @@ impl Walk<'_> {
                     None => return Err(lost()),
                 }
             }
-            for router in self.path.drain(..) {
-                self.reaches[router] = mark;
+            // The walk ended at a router whose count is known, or in the destination's own router.
+            let mut passed = if self.reaches[at] == mark { self.passes[at] } else { 0 };
+            for router in self.path.drain(..).rev() {
+                passed += 1;
+                (self.reaches[router], self.passes[router]) = (mark, passed);
             }
+            self.longest = self.longest.max(passed);
         }
         Ok(())
     }

@@ -48,6 +48,18 @@ pub struct Grid {
     pub toward: Vec<[u32; 4]>,
 }
 
+impl Grid {
+    /// Returns the number of routers on the longest of the shortest paths, both ends included.
+    pub fn longest_path(&self) -> u32 {
+        let across = |side: u32| match (self.full, self.wrap) {
+            (true, _) => (side - 1).min(1),
+            (false, true) => side / 2,
+            (false, false) => side - 1,
+        };
+        1 + across(self.width) + across(self.height)
+    }
+}
+
 /// Stands in [`Grid::toward`] for a port that does not exist.
 pub const NO_PORT: u32 = u32::MAX;
 

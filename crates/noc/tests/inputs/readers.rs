@@ -128,6 +128,16 @@ fn what_is_wrong_with_a_configuration_is_said() {
     says(clocks, "`clocks[0].routers` = 64: expected routers from 0 to 63");
     says(&clocks.replace("64", "6").replace("numerator = 1", "numerator = 3"), "a fraction from 1/64 to 1");
     says("[network.topology]\nkind = 'cmesh'\nsize = [1024, 1024]\nconcentration = 60", "MiB");
+    let valiant =
+        "[network]\nvcs = 2\nrouting = 'valiant'\nmemory_limit_mib = 4096\n[network.topology]\nkind = 'mesh'\nsize";
+    says(&format!("{valiant} = [2, 520]"), "1041 routers on the longest path: expected at most 1023");
+    let links: Vec<_> =
+        (1..1024).map(|at| format!("{{ from = {}, to = {at} }}, {{ from = {at}, to = {} }}", at - 1, at - 1)).collect();
+    let chain = format!(
+        "[network.topology]\nkind = 'graph'\nrouters = 1024\nnodes = [0, 1023]\nlinks = [{}]",
+        links.join(", ")
+    );
+    says(&chain, "1024 routers on the longest path: expected at most 1023");
     let graph = "[network.topology]\nkind = 'graph'\nrouters = 3\nnodes = [0, 1, 2]\nlinks = [{ from = 0, to = 1 }]";
     says(graph, "not connected: no path from node");
     says(&graph.replace("to = 1", "to = 3"), "`topology.links[0].to` = 3: expected a router from 0 to 2");
