@@ -72,8 +72,7 @@ const MOST_LEFT_OUT: f64 = 0.1;
 
 /// Predicts throughput and latency. With `rate`, that many requests come a second, whatever is
 /// answered (an open loop); without, the recorded clients send them. `None` if the recording has
-/// fewer than [`LEAST`] requests or they take no time, or, where they can be replayed, if it has no
-/// `meta.json`.
+/// fewer than [`LEAST`] requests or they take no time.
 pub fn foretell(trace: &Trace, changes: &[Change], rate: Option<f64>) -> Option<Foretold> {
     let requests = Requests::of(trace, &Asked::Find);
     if requests.all.len() < LEAST {
@@ -92,7 +91,11 @@ pub fn foretell(trace: &Trace, changes: &[Change], rate: Option<f64>) -> Option<
         foretold.reasons.push(reason);
         return Some(foretold);
     }
-    let cpus = recorded_cpus(trace).max(1) as usize;
+    let recorded_cpus = recorded_cpus(trace);
+    if recorded_cpus == 0 {
+        foretold.reasons.push("the number of CPUs was not recorded; the server is replayed on one".to_owned());
+    }
+    let cpus = recorded_cpus.max(1) as usize;
     let closed = serve::serve(&script, cpus, &Effect::default(), Arrivals::Closed);
     let error = closed.per_second() / foretold.recorded_per_second - 1.0;
     if error.abs() > MOST_ERROR {
@@ -105,9 +108,7 @@ pub fn foretell(trace: &Trace, changes: &[Change], rate: Option<f64>) -> Option<
             MOST_ERROR * 100.0
         ));
     }
-    if let Some(others) = baton_trace::disturbance::disturbed(trace.meta.as_ref()?) {
-        foretold.reasons.push(format!("{others}; clients on the same machine are among them"));
-    }
+    foretold.reasons.extend(not_quiet(trace));
     let arrivals = rate.map_or(Arrivals::Closed, Arrivals::Open);
     let first = if rate.is_some() { serve::serve(&script, cpus, &Effect::default(), arrivals) } else { closed };
     let base = first.per_second();
@@ -119,6 +120,15 @@ pub fn foretell(trace: &Trace, changes: &[Change], rate: Option<f64>) -> Option<
         });
     }
     Some(foretold)
+}
+
+/// Returns why the recorded CPUs may not have been the server's alone; `None` if they were.
+fn not_quiet(trace: &Trace) -> Option<String> {
+    let Some(meta) = &trace.meta else {
+        return Some("without meta.json, nothing tells whether other programs used the CPUs".to_owned());
+    };
+    let others = baton_trace::disturbance::disturbed(meta)?;
+    Some(format!("{others}; clients on the same machine are among them"))
 }
 
 /// Returns why the requests cannot be served again; `None` if they can.
@@ -185,5 +195,42 @@ fn effect(change: &Change, script: &Script) -> Result<Effect, &'static str> {
     match effect == Effect::default() {
         true => Err("no request takes this lock"),
         false => Ok(effect),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use baton_trace::point::call;
+    use baton_trace::{Clock, Outcome, SiteId, SystemCall, ThreadIndex, Ticks, TraceBuilder, What};
+
+    /// A server's thread that reads a request from one connection and answers it, 200 times.
+    fn server() -> Trace {
+        let mut trace = TraceBuilder::new(Clock::nanoseconds());
+        let mut push = |time, what| {
+            trace.push(Ticks(time), ThreadIndex(0), what);
+        };
+        let called = |name, ticks| {
+            let number = call(name).expect("a name of the list");
+            let call = SystemCall { number, outcome: Outcome::Done, file: Some(7), ticks };
+            What::Called { call, site: SiteId::UNKNOWN }
+        };
+        push(0, What::ThreadStart { handle: 1 });
+        for at in (1..=200).map(|request| request * 10_000) {
+            push(at, called("read", 5));
+            push(at + 5_000, called("write", 5));
+        }
+        push(2_020_000, What::ThreadEnd { handle: 1 });
+        trace.build()
+    }
+
+    #[test]
+    fn without_a_description_of_the_run_the_requests_are_foretold_with_a_warning() {
+        let trace = server();
+        assert!(trace.meta.is_none());
+        let foretold = foretell(&trace, &[], None).expect("200 requests");
+        assert_eq!((foretold.count, foretold.rows.len()), (200, 1), "{foretold:?}");
+        assert!(foretold.reasons.iter().any(|reason| reason.contains("without meta.json")), "{foretold:?}");
+        assert!(foretold.reasons.iter().any(|reason| reason.contains("number of CPUs")), "{foretold:?}");
     }
 }
