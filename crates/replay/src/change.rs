@@ -79,6 +79,9 @@ pub enum ChangeError {
         "`{0}`: no lock of this name is replayed as one: its locks are never taken, or are given up by threads that do not hold them"
     )]
     NotReplayed(String),
+    /// The name stands for a `pthread_spinlock_t`, and another lock was to take its place.
+    #[error("`{0}` is a pthread_spinlock_t, which no other lock can replace")]
+    SpinLock(String),
     /// The program has no barrier.
     #[error("`{0}`: the recorded program has no barrier at which threads met")]
     NoBarrier(String),
@@ -126,8 +129,8 @@ impl Change {
     /// The changes that this row makes to a program.
     ///
     /// # Errors
-    /// If the program has none of the locks of a name, or no barrier to replace; if two parts
-    /// shrink the sections of one lock, or two change it otherwise; or if there would be too many
+    /// If the program has none of the locks of a name, or no barrier to replace; if another lock
+    /// is to replace a `pthread_spinlock_t`; if two parts shrink the sections of one lock, or two change it otherwise; or if there would be too many
     /// locks.
     pub fn on(&self, program: &Program) -> Result<Changes, ChangeError> {
         let mut changes = Changes { barrier: self.barrier.clone(), ..Changes::default() };
@@ -156,6 +159,9 @@ impl Change {
                 }
                 let changed = changes.locks.entry(number).or_default();
                 match &part.treatment {
+                    Treatment::Lock(_) if program.locks[number as usize].spins => {
+                        return Err(ChangeError::SpinLock(part.name.clone()));
+                    }
                     Treatment::Lock(choice) => changed.lock = Some(choice.clone()),
                     Treatment::Shrink(factor) => changed.factor = *factor,
                     Treatment::ReadWrite(share) => changed.readers = Some(*share),

@@ -163,6 +163,17 @@ fn a_lock_of_its_own_is_what_it_is_for_all() {
     assert!(mixed.acquisitions == own.acquisitions && mixed.failed.is_none());
 }
 
+/// The same event at a `pthread_spinlock_t`.
+fn as_spin_lock(what: What) -> What {
+    match what {
+        What::Request { lock, mode, site } => What::Request { lock: Lock::spin(lock.address), mode, site },
+        What::Acquire { lock, mode, site } => What::Acquire { lock: Lock::spin(lock.address), mode, site },
+        What::Acquired { lock, mode, how } => What::Acquired { lock: Lock::spin(lock.address), mode, how },
+        What::Release { lock, mode, site } => What::Release { lock: Lock::spin(lock.address), mode, site },
+        other => other,
+    }
+}
+
 #[test]
 fn what_cannot_be_is_an_error() {
     let trace = recorded([A, A]);
@@ -171,6 +182,13 @@ fn what_cannot_be_is_an_error() {
         other => panic!("{other}"),
     };
     assert_eq!(error(change("", B, Treatment::Split(2))), ChangeError::NotReplayed("lock".into()));
+    let mut spinning = TraceBuilder::new(Clock::nanoseconds());
+    for event in trace.events() {
+        spinning.push(event.time, event.thread, as_spin_lock(event.what));
+    }
+    let mcs = choice("mcs", Wait::SpinPark(128));
+    let replaced = asked(&spinning.build(), Vec::new(), vec![change("", A, Treatment::Lock(mcs))]);
+    assert_eq!(replaced.unwrap_err(), PredictError::Change(ChangeError::SpinLock("lock".into())));
     let mut early = change("", A, Treatment::Split(2));
     early.parts[0].locks[0].time.end = Ticks(5);
     assert_eq!(error(early), ChangeError::NotReplayed("lock".into()), "another lock at the same address");
