@@ -205,8 +205,8 @@ pub struct Prediction {
     pub notes: Vec<String>,
 }
 
-/// Returns the recorded lock's name, and the lock that replays it. glibc's mutex is replayed as a
-/// three-state futex lock; a lock that the registry does not have counts as glibc's.
+/// Returns the recorded lock's name, and the lock that replays it. A three-state futex lock replays
+/// glibc's mutex, and a lock that the registry does not have, such as that of a shared library.
 fn recorded(trace: &Trace) -> (String, Choice) {
     let named = trace.meta.as_ref().and_then(|meta| meta.lock.clone());
     let info = named.as_deref().and_then(|name| lock::info(name).ok());
@@ -218,7 +218,11 @@ fn recorded(trace: &Trace) -> (String, Choice) {
         }
         None => {
             let wait = lock::info("futex").ok().and_then(|info| info.wait(None).ok()).unwrap_or_default();
-            ("glibc's pthread mutex, replayed as `futex`".to_owned(), Choice { lock: "futex".to_owned(), wait })
+            let name = match named {
+                Some(name) => format!("`{name}`, a lock that Baton does not have, replayed as `futex`"),
+                None => "glibc's pthread mutex, replayed as `futex`".to_owned(),
+            };
+            (name, Choice { lock: "futex".to_owned(), wait })
         }
     }
 }
