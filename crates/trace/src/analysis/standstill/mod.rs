@@ -16,7 +16,7 @@
 //! - A process is **suspected** to stand still if its first thread waits, by joins, for a thread at
 //!   a condition variable or semaphore that no thread has signalled for half of the process's life,
 //!   and for [`LEAST_REST`] at least, while other threads go on, such as a monitor. One of those
-//! could still signal the object.
+//!   could still signal the object.
 //! - Waits with a deadline end by themselves, and count as threads that can go on.
 //!
 //! Nothing is claimed of a trace in which events are missing.
