@@ -31,7 +31,7 @@ pub(crate) enum Step {
     Handled,
     /// This application begins: its first thread must be created.
     Arrival(App),
-    /// The time limit is reached.
+    /// The run's limit of time or of events is reached.
     Limit,
     /// Nothing will ever happen again.
     Silence,

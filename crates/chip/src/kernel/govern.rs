@@ -118,8 +118,8 @@ impl Engine {
         wanted
     }
 
-    /// Requests a clock for a core if the core has, or has been promised, another one. A thread of
-    /// the core pays for the request.
+    /// Requests a clock for a core, unless the core has this clock or, if changes are under way,
+    /// will have it after the last one. If a thread runs on the core, it pays for the request.
     fn govern(&mut self, core: CoreId, clock: Hertz) {
         let coming = self.cores.clocks.changes.values().rev().find(|(other, _)| *other == core);
         if coming.map_or(self.cores.clocks.clock(core), |&(_, clock)| clock) == clock {

@@ -25,7 +25,8 @@ use std::marker::PhantomData;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Device(u32);
 
-/// A request under way. Dropping it posts the request, whose answer is then discarded.
+/// A request under way. If this is dropped, the request goes on, no thread waits for its answer,
+/// and the answer is discarded.
 #[derive(Debug)]
 #[must_use = "dropped, the request is posted and its answer discarded"]
 pub struct Ticket(u32);
@@ -77,8 +78,8 @@ impl Device {
         if speaks(self.0, QueueDevice::KIND) { qimu::call(self.0, words) } else { qimu::call_as_is(self.0, words) }
     }
 
-    /// Sleeps until the device interrupts, unless it has interrupted since the last call: the wait
-    /// of a driver. Costs a system call.
+    /// Sleeps until the device interrupts: the wait of a driver. An interrupt that comes while no
+    /// thread waits for one is kept, and ends one later call at once. Costs a system call.
     ///
     /// # Panics
     /// Outside of guest code.
@@ -185,7 +186,8 @@ impl DeviceOf<QueueDevice> {
     }
 }
 
-/// A request of a protocol, under way. Dropping it posts the request.
+/// A request of a protocol, under way. If this is dropped, the request goes on, and its answer is
+/// discarded.
 #[derive(Debug)]
 #[must_use = "dropped, the request is posted: its answer is thrown away"]
 pub struct TicketOf<P>(Ticket, PhantomData<P>);

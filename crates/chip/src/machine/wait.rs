@@ -1,5 +1,6 @@
-//! The wait policies on the chip, each at its price. The flow is the native one: a first read, then tries with
-//! something between them, then, where the policy parks, the futex protocol with its table of sleepers.
+//! The wait policies on the chip, each at its price. The flow is the native one: a first read, then
+//! tries with something between them, then the policy's idle wait, if it has one: a monitor, a
+//! halt, or the futex protocol with its table of sleepers.
 
 use super::cell::SimulatedAtomic;
 use super::idle_wait::Watch;

@@ -16,10 +16,10 @@ pub fn arrivals(seed: u64, stream: u32, mean: Cycles, count: u32) -> Vec<Cycles>
     (0..count).map(next).collect()
 }
 
-/// An exponentially distributed time with this mean. It is computed by comparisons alone, so that
-/// it is the same on every machine. Von Neumann's method: a falling sequence of random numbers that
-/// begins with x has odd length with probability e^-x; each sequence of even length adds 1 to the
-/// result.
+/// An exponentially distributed time with this mean. It is computed with whole numbers alone, so it
+/// is the same on every machine. Von Neumann's method: a falling sequence of random numbers that
+/// begins with x has odd length with probability e^-x. Each sequence of even length adds 1 to the
+/// result, in units of the mean, and the first sequence of odd length adds its x.
 fn exponential(random: &mut Random, mean: u64) -> u64 {
     let mut whole = 0u64;
     loop {

@@ -1,9 +1,10 @@
 //! Which locks are held and wanted, for a policy that listens. Threads write this down where the
 //! kernel can read it.
 //!
-//! Writing it down is a store. A thread that finds a lock held enters the kernel to say that it
-//! waits, and the policy then receives everything that has happened since it was last called, in
-//! order. So the policy never acts on what the kernel could not know.
+//! Writing it down is a store. A thread enters the kernel to say that it waits if it finds a lock
+//! held, or wanted by another thread, or if it arrives at a barrier. The policy then receives all
+//! notices since it was last called, in order. So the policy never acts on what the kernel could
+//! not know.
 
 use crate::base::thread::ThreadId;
 use baton_machine::LockNotice;

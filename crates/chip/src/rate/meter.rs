@@ -1,8 +1,9 @@
 //! How long CPUs were in which power state, at which clock.
 //!
-//! The record costs nothing while guests run, since a thread's cycle stack has its cycles already.
-//! Only when a core's clock changes, or a thread moves to a core with another clock, the thread's
-//! time since the last such event is added to the sums of the old clock.
+//! A thread's cycle stack has its cycles already, so while guests run only spinning waits with
+//! PAUSE and idle waits are noted besides. When a core's clock changes, or a thread moves to a core
+//! with another clock, the thread's time since the last such event is added to the sums of the old
+//! clock.
 
 use crate::base::thread::ThreadId;
 use crate::engine::idle_wait::{Phase, Still};

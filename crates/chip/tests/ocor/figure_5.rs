@@ -1,11 +1,13 @@
-//! OCOR's figure 5 (Yao and Lu, section 3.3) on the simulated chip: a critical section takes two units, a thread tries three
-//! times with a unit between, and both sleep preparation and wake-up take four. At time 4 the lock is free, and two threads
-//! try: θ2 for the first time and θ3 for the last. If θ2 has it, θ3 goes to sleep and comes back late; if θ3 has it, no
-//! thread sleeps.
+//! OCOR's figure 5 (Yao and Lu, section 3.3) on the simulated chip. A critical section takes two
+//! units of time. A thread tries three times, with a unit between two tries. To prepare a sleep
+//! takes four units, and so does a wake-up. At time 4 the lock becomes free, and two threads try to
+//! take it: θ2 for the first time and θ3 for the last. If θ2 gets the lock, θ3 prepares to sleep,
+//! and takes the lock at 8. If θ3 gets it, no thread prepares to sleep.
 //!
-//! The arrivals are ours, as the figure's prose is lost in part: θ1 holds the lock from 2 to 4, θ3 comes at 2, θ2 at 4. Homes do
-//! the atomics; θ2 and θ3 sit to either side of the lock's home, so that their tries meet in its router in one cycle, and
-//! the router's arbiter decides.
+//! The times of arrival are chosen here, because a part of the figure's prose is lost: θ1 holds the
+//! lock from 2 to 4, θ3 comes at 2, and θ2 at 4. Homes execute the atomics. θ2 and θ3 are on both
+//! sides of the lock's home, so their tries can meet in its router in one cycle, and the router's
+//! arbiter decides.
 
 use baton_chip::{Chip, LockLog, Options, Simulated, Simulation, Spawn, act};
 use baton_machine::{Machine, Owned, Wait};

@@ -1,11 +1,13 @@
 //! The futex protocol in memory, for any machine.
 //!
-//! A bucket has a lock that is taken in order of arrival and a queue of nodes, one a thread, linked by their numbers.
-//! A waiter announces itself in its cell's counter, takes the bucket's lock, reads the cell again, puts its node behind
-//! the others, gives the lock back and sleeps until its node says that it was taken out. A waker changes the cell, fences,
-//! looks at the counter; if a sleeper is announced it takes the bucket's lock, takes nodes out in the order in which they
-//! stand, gives the lock back, and then rouses them. So does Linux (`kernel/futex`): nodes are marked under the lock and
-//! roused after it.
+//! A bucket has a lock, which is taken in order of arrival, and a queue of nodes, one for each
+//! thread, linked by their numbers. A waiter announces itself in its cell's counter, takes the
+//! bucket's lock, and reads the cell again. If the cell has not changed, it puts its node behind
+//! the others, gives the lock back, and sleeps until its node says that it was taken out. A waker
+//! changes the cell, executes a fence, and reads the counter. If a sleeper is announced, it takes
+//! the bucket's lock, takes nodes of its cell out in their order, gives the lock back, and then
+//! rouses the threads. Linux does the same (`kernel/futex`): it marks nodes under the lock, and
+//! rouses their threads after it.
 //!
 //! **No wake-up is lost.** A waiter that has read the old value under the bucket's lock stands in
 //! the queue before the lock is free; a waker that has changed the cell comes to the lock after

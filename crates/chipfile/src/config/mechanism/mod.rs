@@ -1,10 +1,12 @@
 //! Mechanisms: hardware in the cores' network interfaces that receives hints from locks and marks
 //! packets accordingly.
 //!
-//! A mechanism is a folder here and a line in [`mechanisms`]. The folder holds its keys (`keys.rs`: they are read from a chip
-//! file's table of the mechanism's name) and its rules, [`Annotator`]. A mechanism has no counters of its own yet: packets of lock
-//! requests are counted for all alike. Everything else goes by the registry: the chip's configuration, the guest's hints (`core/mark.rs` of `baton-chip`), what a home's messages take
-//! over, the network's arbiters.
+//! A mechanism is a folder here and a line in [`mechanisms`]. The folder holds its keys (`keys.rs`;
+//! a chip file has them in a table with the mechanism's name) and its rules, an [`Annotator`]. A
+//! mechanism has no counters of its own yet: packets of lock requests are counted in the same way
+//! for all mechanisms. All other code finds a mechanism through the registry: the chip's
+//! configuration, the guest's hints (`core/mark.rs` of `baton-chip`), the homes, and the network's
+//! arbiters.
 //!
 //! | folder | holds |
 //! | --- | --- |
