@@ -20,7 +20,7 @@ const UNCONNECTED: &str = "07";
 /// The flag, in /proc/net/unix, of a socket that waits for connections.
 const ACCEPTS: u32 = 0x10000;
 
-/// Every socket of the machine at which some process listens.
+/// Every socket of this process's network namespace at which some process listens.
 fn all() -> Vec<Listener> {
     let mut found = Vec::new();
     for (file, state) in [("tcp", LISTENS), ("tcp6", LISTENS), ("udp", UNCONNECTED), ("udp6", UNCONNECTED)] {
@@ -37,7 +37,7 @@ pub fn of(processes: &BTreeSet<u32>) -> Vec<Listener> {
     all().into_iter().filter(|listener| theirs.contains(&listener.inode)).collect()
 }
 
-/// Whether any process of the machine listens at this port.
+/// Whether any process in this process's network namespace listens at this port.
 pub fn is_taken(port: u16) -> bool {
     all().iter().any(|listener| listener.port == Some(port))
 }
