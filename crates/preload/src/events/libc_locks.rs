@@ -157,13 +157,14 @@ fn follows_a_call(address: u64) -> bool {
 const LONGEST: usize = 7;
 
 /// Whether the bytes before a return address end with a call instruction: `e8` and four bytes, or
-/// `ff /2` with an operand of one, two, five or six bytes.
+/// `ff /2` with an operand of one, two, three, five or six bytes. Three bytes name the stack pointer
+/// or an index register, and a short displacement.
 fn is_call(before: &[u8; LONGEST]) -> bool {
     let by_register = |length: usize| {
         let [first, operand] = [before[LONGEST - length], before[LONGEST - length + 1]];
         first == 0xff && operand >> 3 & 7 == 2
     };
-    before[2] == 0xe8 || [2, 3, 6, 7].into_iter().any(by_register)
+    before[2] == 0xe8 || [2, 3, 4, 6, 7].into_iter().any(by_register)
 }
 
 #[cfg(test)]
@@ -173,11 +174,12 @@ mod tests {
     #[test]
     fn calls_are_told_by_the_bytes_before_the_return_address() {
         for call in [
-            // In this order: call rel32; call rax; call [rax + 8]; call [rip + 0x100]; call [rax +
-            // rax * 8 + 0x10].
+            // In this order: call rel32; call rax; call [rax + 8]; call [rsp + 8]; call [rip +
+            // 0x100]; call [rax + rax * 8 + 0x10].
             &[0xe8, 1, 2, 3, 4][..],
             &[0xff, 0xd0],
             &[0xff, 0x50, 8],
+            &[0xff, 0x54, 0x24, 8],
             &[0xff, 0x15, 0, 1, 0, 0],
             &[0xff, 0x94, 0xc0, 0x10, 0, 0, 0],
         ] {
