@@ -273,11 +273,12 @@ impl Kind {
         self.0 > 0 && self.0 & Kind::ROBUST != 0
     }
 
-    /// Whether an unlock may fail, so that a release is known only after the call. Also true for
-    /// adaptive mutexes, whose unlock cannot fail.
+    /// Whether an unlock may fail, so that a release is known only after the call. glibc refuses a
+    /// thread that does not hold the mutex if the mutex is recursive, error-checking or robust, and
+    /// may refuse it if the mutex has a priority protocol; of other mutexes anyone may unlock any.
     #[inline(always)]
     pub fn checks_unlock(self) -> bool {
-        self.0 & (Kind::ROBUST | Kind::PRIORITY) != 0 || self.0 & Kind::TYPE != 0
+        self.0 & (Kind::ROBUST | Kind::PRIORITY) != 0 || matches!(self.0 & Kind::TYPE, 1 | 2)
     }
 }
 
@@ -304,6 +305,9 @@ mod tests {
         ] {
             assert_eq!(Kind(kind).class(), class, "kind {kind}");
         }
+        let checked = [1, 2, 16, 32, 64 | 3, 128 | 1].map(|kind| Kind(kind).checks_unlock());
+        let unchecked = [0, 3, 128, 128 | 3, 512].map(|kind| Kind(kind).checks_unlock());
+        assert_eq!((checked, unchecked), ([true; 6], [false; 5]));
         let marked = Kind(512 | 2).marked(5);
         assert_eq!((marked.mark(), marked.class(), Kind(0).mark()), (5, Class::ErrorCheck, 0));
         assert!(Kind(0).marked(127).is_normal() && Kind(0).marked(127).0 > 0);
