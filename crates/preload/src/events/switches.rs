@@ -47,6 +47,8 @@ static OPEN: AtomicU32 = AtomicU32::new(0);
 /// Whether switches are given up: the kernel refuses them, or the user did (`BATON_SWITCHES=off`).
 /// No thread asks any more.
 static REFUSED: AtomicBool = AtomicBool::new(false);
+/// Whether the kernel refuses samples. No thread asks any more.
+static SAMPLES_REFUSED: AtomicBool = AtomicBool::new(false);
 
 /// Gives switches up, and breakpoints with them: the user wants none (`BATON_SWITCHES=off`).
 pub(super) fn refuse() {
@@ -167,7 +169,7 @@ impl Ring {
         rings.iter().for_each(Records::give_back);
         self.ticks.store(reader.now.0, Relaxed);
         self.nanos.store(reader.now.1, Relaxed);
-        if self.waits.load(Relaxed) >= WAITS && self.samples.load(Relaxed) == 0 {
+        if self.waits.load(Relaxed) >= WAITS && self.samples.load(Relaxed) == 0 && !SAMPLES_REFUSED.load(Relaxed) {
             self.sample();
         }
         // Records the time that emptying took as a pause, which the analysis takes off the thread's
@@ -183,8 +185,10 @@ impl Ring {
         let samples = Attributes::samples(PERIOD_NS);
         match crate::base::errno::kept(|| perf::map(&samples, SAMPLE_PAGES)) {
             Ok(at) => self.samples.store(at, Relaxed),
-            // Asks again after [`WAITS`] more waits.
-            Err(_) => self.waits.store(0, Relaxed),
+            // A lack of locked memory (0) or of descriptors (EMFILE) may pass: this thread asks again
+            // after [`WAITS`] more waits.
+            Err(0 | libc::EMFILE) => self.waits.store(0, Relaxed),
+            Err(_) => SAMPLES_REFUSED.store(true, Relaxed),
         }
     }
 

@@ -13,7 +13,7 @@ pub struct Ring {
     /// none.
     pub samples: AtomicUsize,
     /// How often the thread has waited for a lock of glibc's since its rings were opened, or since
-    /// the kernel last refused it samples.
+    /// the thread last asked for samples and there was no room for them.
     pub waits: AtomicU64,
     /// A moment on two clocks, in ticks of the counter and in nanoseconds, at or before all records
     /// that are not read yet.
