@@ -1,6 +1,6 @@
 //! Prints what the preload library reports while the program runs. A program may have thousands of
-//! processes that all report the same, so only the first message of each subject is printed and the
-//! others are counted.
+//! processes that all report the same, so only the first message of each subject is printed, and
+//! the processes that send one are counted.
 //!
 //! The library sends datagrams to the socket that `BATON_SAY` names. The name lies outside of the
 //! file system, so that a process without rights, root directory or disk space can send too. A
@@ -8,7 +8,7 @@
 //! standard error.
 
 use crate::error::Failed;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -16,16 +16,17 @@ use std::thread::JoinHandle;
 
 /// The environment variable that holds the socket's name.
 pub const VARIABLE: &str = "BATON_SAY";
-/// How many messages of each subject are kept. Further ones are only counted.
+/// The messages of how many processes are kept, for each subject. Further processes are only
+/// counted.
 const KEPT: usize = 3;
 
 /// The messages of one subject.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Said {
-    /// The number of messages, which stands for that of the processes: a process seldom sends two
-    /// messages of a subject.
+    /// The number of processes that sent a message. Processes of one number, in other namespaces or
+    /// one after the other, count as one.
     pub processes: u64,
-    /// The first few messages.
+    /// The first messages of the first few processes.
     pub first: Vec<String>,
 }
 
@@ -71,6 +72,7 @@ impl Messages {
 
 fn listen(socket: &UnixDatagram, say: impl Fn(&str)) -> AllSaid {
     let mut all = AllSaid::new();
+    let mut heard = BTreeSet::new();
     let mut buffer = [0; 1024];
     while let Ok(length) = socket.recv(&mut buffer) {
         if length == 0 {
@@ -82,7 +84,12 @@ fn listen(socket: &UnixDatagram, say: impl Fn(&str)) -> AllSaid {
             .chars()
             .map(|c| if c.is_control() && c != '\n' { '?' } else { c })
             .collect();
-        let Some((subject, text)) = text.split_once('\n') else { continue };
+        // The first line has the subject and the number of the process.
+        let Some((head, text)) = text.split_once('\n') else { continue };
+        if !heard.insert(head.to_owned()) {
+            continue;
+        }
+        let subject = head.split(' ').next().unwrap_or(head);
         let said = all.entry(subject.to_owned()).or_default();
         said.processes += 1;
         if said.processes == 1 {
@@ -95,8 +102,7 @@ fn listen(socket: &UnixDatagram, say: impl Fn(&str)) -> AllSaid {
     all
 }
 
-/// The lines to print at the end, one for each subject with more than one message. A line takes the
-/// number of messages for that of the processes.
+/// The lines to print at the end, one for each subject of which more than one process has spoken.
 pub fn repeated(all: &AllSaid) -> Vec<String> {
     let more = all.iter().filter(|(_, said)| said.processes > 1);
     more.map(|(subject, said)| {
@@ -125,9 +131,11 @@ mod tests {
         let address = SocketAddr::from_abstract_name(messages.name()).unwrap();
         let socket = UnixDatagram::unbound().unwrap();
         for i in 0..100 {
-            socket.send_to_addr(format!("unrecorded\nprocess {i}\x1b[2J").as_bytes(), &address).unwrap();
+            socket.send_to_addr(format!("unrecorded {i}\nprocess {i}\x1b[2J").as_bytes(), &address).unwrap();
         }
-        socket.send_to_addr(b"counters\nfull", &address).unwrap();
+        // One process can leave neither its counters nor its progress.
+        socket.send_to_addr(b"counters 7\nfull", &address).unwrap();
+        socket.send_to_addr(b"counters 7\nfull too", &address).unwrap();
         let all = messages.end();
         assert_eq!(heard.into_iter().collect::<Vec<_>>(), ["process 0?[2J", "full"]);
         assert_eq!((all["unrecorded"].processes, all["unrecorded"].first.len()), (100, KEPT));

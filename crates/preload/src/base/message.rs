@@ -22,7 +22,7 @@ impl Write for Line {
 }
 
 /// What a message is about. A `baton` that listens prints the first message of each subject,
-/// whichever process it comes from, and counts the others.
+/// whichever process it comes from, and counts the processes.
 #[derive(Clone, Copy)]
 pub enum Subject {
     /// The process runs without being recorded.
@@ -89,7 +89,9 @@ pub fn tell(subject: Subject, variable: core::fmt::Arguments, text: core::fmt::A
 
 fn send(address: &libc::sockaddr_un, subject: Subject, text: core::fmt::Arguments) -> Result<(), i32> {
     let mut line = Line { bytes: [0; 512], length: 0 };
-    let _ = write!(line, "{}\n{text}", subject.name());
+    // SAFETY: `getpid` takes no argument and may be called at any time.
+    let process = unsafe { libc::getpid() };
+    let _ = write!(line, "{} {process}\n{text}", subject.name());
     let length = 1 + address.sun_path[1..].iter().take_while(|byte| **byte != 0).count();
     crate::base::errno::kept(|| {
         // Waits at most a second for a `baton` that does not read, for instance because it is
