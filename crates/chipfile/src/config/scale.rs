@@ -1,18 +1,16 @@
 //! A chip with another number of cores, by one stated rule:
 //!
 //! - What is per core stays: caches, bank sizes, latencies, prices, and the clocks of the cores
-//! that are left.
+//!   that are left.
 //! - A mesh or torus becomes as near to a square as its cores allow, and no higher than wide: 4 →
-//! 2×2, 16 → 4×4, 32 → 8×4.
+//!   2×2, 16 → 4×4, 32 → 8×4.
 //! - Homes and controllers shrink and grow with the cores, to the next smaller number that the
 //!   geometry allows, but to no less than one (on dies, one for each die). Homes and controllers
-//! keep
-//!   their placement; controllers whose nodes are named one by one keep their number, too.
+//!   keep their placement; controllers whose nodes are named one by one keep their number, too.
 //! - Clusters (dies) stay whole: there are fewer or more of them. Two chips have one cluster with
-//! all
-//!   cores: a chip smaller than a cluster, and a chip that had one cluster before, unless that is a
-//! die.
-//!   Links between dies that are left stay; a chip cannot grow past the dies that its links reach.
+//!   all cores: a chip smaller than a cluster, and a chip that had one cluster before, unless that
+//!   is a die. Links between dies that are left stay; a chip cannot grow past the dies that its
+//!   links reach.
 
 use super::chip::Chip;
 use super::coherent::{Coherent, Placement, Topology};
