@@ -42,7 +42,8 @@ pub(super) fn measure(thread: &Thread) {
     }
 }
 
-/// Reads the CPU time where [`cpu_time_of`] does, without writing an event.
+/// Reads the CPU time where [`cpu_time_of`](super::post::cpu_time_of) does, without writing an
+/// event.
 fn cpu_time(thread: &Thread) {
     if thread.switches.told().is_none() {
         core::hint::black_box(sys::thread_cpu_ns());
