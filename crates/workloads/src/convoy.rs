@@ -139,7 +139,9 @@ impl<M: Machine> Stall<M> {
         if done == convoy.before {
             self.ready.fetch_add(1, Ordering::Relaxed);
         }
-        thread == 0 && done >= convoy.before && self.ready.load(Ordering::Relaxed) == convoy.threads
+        // If no thread needs the lock before the stall, all are ready from the start.
+        let all = convoy.before == 0 || self.ready.load(Ordering::Relaxed) == convoy.threads;
+        thread == 0 && done >= convoy.before && all
     }
 
     /// Stalls asleep, so that the other threads have the CPUs that they need to ask for the lock.
@@ -216,6 +218,7 @@ impl<M: Machine> LockVisitor<M> for Make {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use baton_machine::Native;
 
     /// Holds of 100 ns, one after the other. Each begins the given number of nanoseconds after the
     /// release before it, in a thread that had asked before.
@@ -234,6 +237,21 @@ mod tests {
         // The holds come in the order in which threads end, not in the order of time.
         holds.reverse();
         Holds(Arc::new(Mutex::new(holds))).lasted()
+    }
+
+    /// The stall begins at the first acquisition of thread 0 by which each thread has had the lock
+    /// `before` times, this acquisition included.
+    #[test]
+    fn the_stall_comes_when_each_thread_has_had_the_lock_often_enough() {
+        type Word = <Native as Machine>::Atomic<u32>;
+        for before in 0..3 {
+            let cycles = Cycles(1);
+            let convoy = Convoy { threads: 2, critical: cycles, think: cycles, stall: Nanos(1), before, after: 1 };
+            let stall = Stall::<Native> { ready: Word::new(0), over: Word::new(0), never: Word::new(0) };
+            let due = |thread| (1..4).find(|done| stall.is_due(thread, *done, convoy));
+            assert_eq!(due(1), None);
+            assert_eq!(due(0), Some(before.max(1)), "{before} times before the stall");
+        }
     }
 
     #[test]
