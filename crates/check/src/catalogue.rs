@@ -295,7 +295,10 @@ macro_rules! omp_tests {
 #[macro_export]
 macro_rules! machine_suite {
     ($world:ty) => {
-        $crate::machine_tests! { $world: message rows expiry ping_pong fences cells memory touches storage shared kept polls_in_turn nodes }
+        $crate::machine_tests! {
+            $world: message rows read_rows expiry ping_pong fences cells memory touches storage shared kept
+                polls_in_turn nodes
+        }
     };
 }
 

@@ -118,6 +118,27 @@ pub trait Slot<T>: 'static {
     /// No thread writes the slot meanwhile; everything before the last write happened before this
     /// call.
     unsafe fn read<R>(&self, f: impl FnOnce(*const T) -> R) -> R;
+
+    /// Copies the values of neighbouring slots, in order, to the memory at `into`. The native machine
+    /// copies them as one range, so that the loads do not depend on each other; a model checker sees
+    /// a read of each slot.
+    ///
+    /// # Safety
+    /// The rules of [`Slot::read`] hold for each slot. `into` has room for `row.len()` values and
+    /// does not overlap the row.
+    #[inline(always)]
+    unsafe fn read_row(row: &[Self], into: *mut T)
+    where
+        Self: Sized,
+        T: Copy,
+    {
+        for (i, slot) in row.iter().enumerate() {
+            // SAFETY: the caller promises what `read` requires for each slot of the row, and that
+            // `into` has room for a value of each.
+            unsafe { into.add(i).write(slot.read(|at| *at)) };
+        }
+    }
+
     /// Calls `f` with a pointer for reading and writing.
     ///
     /// # Safety

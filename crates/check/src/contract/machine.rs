@@ -123,6 +123,35 @@ pub fn pass_row<W: World>(wait: Wait, order: baton_machine::Ordering, early: usi
     });
 }
 
+/// Two threads read a row at the same time, again and again; each gets all of it.
+pub fn read_rows<W: World>() {
+    for &wait in W::WAITS {
+        W::run(move || {
+            let shelf = share::<W::M, _>(Shelf::<W::M>::new());
+            let (giver, readers, last) = (shelf.clone(), [shelf.clone(), shelf.clone()], shelf);
+            let mut scenario = Scenario::new().guest(move || {
+                // SAFETY: no thread reads slots before the flag is set.
+                unsafe { Slot::write_row(&giver.row, [1, 2, 3].as_ptr()) };
+                giver.flag.store(1, Release);
+                W::M::wake::<u32>(&giver.flag, u32::MAX, wait);
+            });
+            for reader in readers {
+                scenario = scenario.guest(move || {
+                    assert_eq!(W::M::wait_while(&reader.flag, 0, wait, None), WaitResult::Changed(1));
+                    for _ in 0..2 {
+                        let mut got = [0; 3];
+                        // SAFETY: the flag was set after the row was written, which stays as it
+                        // is, and there is room for three slots.
+                        unsafe { Slot::read_row(&reader.row, got.as_mut_ptr()) };
+                        assert_eq!(got, [1, 2, 3]);
+                    }
+                });
+            }
+            scenario.finally(move || drop(last))
+        });
+    }
+}
+
 /// A wait with a deadline ends even if nothing changes; a wait whose cell differs from the start
 /// does not expire.
 pub fn expiry<W: World>() {

@@ -238,6 +238,15 @@ impl<T: 'static> Slot<T> for SimulatedSlot<T> {
         self.all_lines(Access::Load);
         f(self.0.get())
     }
+    unsafe fn read_row(row: &[Self], into: *mut T)
+    where
+        T: Copy,
+    {
+        access_row(row.as_ptr().addr(), size_of_val(row), row.len(), Access::Load);
+        // SAFETY: by contract no thread writes the row meanwhile, whose slots have the layout of their values, and `into` lies
+        // outside of it.
+        unsafe { row.as_ptr().cast::<T>().copy_to_nonoverlapping(into, row.len()) };
+    }
     unsafe fn write<R>(&self, f: impl FnOnce(*mut T) -> R) -> R {
         self.all_lines(Access::Store);
         f(self.0.get())

@@ -128,6 +128,15 @@ impl<T: 'static> Slot<T> for NativeSlot<T> {
         f(self.0.get())
     }
     #[inline(always)]
+    unsafe fn read_row(row: &[Self], into: *mut T)
+    where
+        T: Copy,
+    {
+        // SAFETY: by contract no thread writes the row meanwhile, whose slots have the layout of
+        // their values, and `into` does not overlap it.
+        unsafe { row.as_ptr().cast::<T>().copy_to_nonoverlapping(into, row.len()) };
+    }
+    #[inline(always)]
     unsafe fn write<R>(&self, f: impl FnOnce(*mut T) -> R) -> R {
         f(self.0.get())
     }

@@ -43,7 +43,7 @@ impl<M: Machine> Rows<M> {
         let from = &self.lines.0[row * self.each..(row + 1) * self.each];
         // SAFETY: the caller promises that no thread writes the row meanwhile; `lines` has room for
         // the row's lines.
-        unsafe { Slot::take_row(from, lines.as_mut_ptr()) };
+        unsafe { Slot::read_row(from, lines.as_mut_ptr()) };
         lines.iter().flat_map(|line| line.0).take(self.width).collect()
     }
 
