@@ -126,7 +126,7 @@ fn count_out<M: Machine, B: RawBarrier<M>>(cell: &M::Atomic<u64>, what: u64, all
 ///
 /// # Safety
 /// No call of [`wait`](RawBarrier::wait) returns before every participant has made its call for the
-/// same episode. What each participant did before its call happens before all returns.
+/// same episode, as long as no thread sets the bit of the [`Gate`] meanwhile. What each participant did before its call happens before all returns.
 pub unsafe trait RawBarrier<M: Machine>: Sized + Send + Sync + 'static {
     /// Description of the barrier, its line in the registry.
     const INFO: BarrierInfo;
@@ -147,7 +147,9 @@ pub unsafe trait RawBarrier<M: Machine>: Sized + Send + Sync + 'static {
     /// participant of each episode.
     ///
     /// Only one thread at a time may use an index (where [`BarrierInfo::indexed`] says that indices
-    /// matter).
+    /// matter). No thread may set the bit of the barrier's [`Gate`] meanwhile: the call waits until
+    /// the whole word changes. A participant that knows the bit calls [`arrive`](RawBarrier::arrive)
+    /// and waits for the gate's word itself.
     ///
     /// # Panics
     /// Panics if `index` is not less than the number of participants.
