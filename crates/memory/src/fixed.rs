@@ -276,11 +276,8 @@ impl FixedMemory {
         let mut latency = if state.count == 0 {
             self.counts.fetches += 1;
             self.chip.cache.memory
-        } else if holds && state.count == 1 {
-            // This core has the only copy, so no other core must give up its own.
-            self.counts.upgrades += 1;
-            self.own[core.0 as usize].hit
         } else if holds {
+            // Other cores have copies too: a core with the only copy owns the line.
             self.counts.upgrades += 1;
             self.chip.cache.upgrade.at(self.other_holder(core, line, false))
         } else {
