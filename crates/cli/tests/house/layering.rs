@@ -2,7 +2,7 @@
 //! what each does use. The two must agree, and every arrow must run downward in the table.
 
 use cargo_metadata::{DependencyKind, MetadataCommand};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 const TABLE: &str = include_str!("../../../../docs/architecture.md");
 
@@ -75,6 +75,22 @@ fn nothing_depends_on_the_preload_library() {
     for (name, uses) in workspace() {
         assert!(!uses.contains(&"preload".to_owned()), "`{name}` would be interposed itself");
     }
+}
+
+/// `crates/studies/build.rs` lists the crates of which a change shows in the commit of a result:
+/// `studies`, and every crate that it uses, also through others.
+#[test]
+fn a_change_of_any_crate_of_the_studies_shows_in_their_commit() {
+    const BUILD: &str = include_str!("../../../studies/build.rs");
+    let list = BUILD.split_once("const CRATES").and_then(|(_, rest)| rest.split_once("= [")).expect("the list").1;
+    let listed: BTreeSet<&str> = list.split(']').next().unwrap().split('"').skip(1).step_by(2).collect();
+    let workspace = workspace();
+    let mut used = BTreeSet::from(["studies"]);
+    let mut left = vec!["studies"];
+    while let Some(name) = left.pop() {
+        left.extend(workspace[name].iter().map(String::as_str).filter(|other| used.insert(other)));
+    }
+    assert_eq!(listed, used);
 }
 
 /// The paths of the modules called `name` below a folder.
