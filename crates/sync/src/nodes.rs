@@ -88,7 +88,8 @@ pub(crate) fn take<M: Machine>() -> NonNull<Node<M>> {
 
 /// Puts a node that no thread refers to any more into the calling thread's list.
 ///
-/// # Safety The node came from [`take`] or [`prepare`], and no other thread will touch it.
+/// # Safety
+/// The node came from [`take`] or [`prepare`], and no other thread will touch it.
 #[inline]
 pub(crate) unsafe fn give<M: Machine>(node: NonNull<Node<M>>) {
     let local = M::local();

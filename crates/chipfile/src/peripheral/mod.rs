@@ -142,7 +142,8 @@ pub fn names() -> &'static [&'static str] {
 
 /// Adds a kind of device that a command brings along.
 ///
-/// # Errors The name is taken or is not a valid name, or chip files have been read already.
+/// # Errors
+/// The name is taken or is not a valid name, or chip files have been read already.
 pub fn add(kind: DeviceKind) -> Result<(), NotAdded> {
     LIST.add(kind).map(|_| ())
 }

@@ -53,7 +53,8 @@ pub type Shares = [f64; 4];
 impl Window {
     /// Builds the window from the log of the locks' words between the region's beginning and end.
     ///
-    /// # Errors A lock was released by a thread that did not hold it.
+    /// # Errors
+    /// A lock was released by a thread that did not hold it.
     pub fn of(log: &LockLog, requests: &Requests, (begin, end): (u64, u64)) -> Result<Window, String> {
         // `held` has the intervals in which each lock was held, `sections` each thread's sections
         // with their locks.

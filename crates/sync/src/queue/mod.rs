@@ -65,7 +65,8 @@ pub enum QueueError {
 
 /// A bounded queue. All users of a queue pass the same `wait`.
 ///
-/// # Safety No enqueued item is lost or dequeued twice, and the items of one producer are dequeued
+/// # Safety
+/// No enqueued item is lost or dequeued twice, and the items of one producer are dequeued
 /// in their order. What a producer wrote before its enqueue happens before the dequeue of the item
 /// returns.
 pub unsafe trait RawQueue<M: Machine>: Send + Sync + Sized + 'static {

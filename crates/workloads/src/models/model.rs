@@ -58,7 +58,8 @@ pub trait Model<M: Machine>: Channel<M> {
     /// A way between the given numbers of producers and consumers. `capacity` is the number of
     /// places for each pair, or for all pairs together.
     ///
-    /// # Errors Fails if the model cannot have this capacity, or needs a queue device and the
+    /// # Errors
+    /// Fails if the model cannot have this capacity, or needs a queue device and the
     /// machine has none with room.
     fn new(sides: [u32; 2], capacity: usize) -> Result<Self, QueueError>;
 }
