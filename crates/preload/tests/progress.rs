@@ -73,6 +73,16 @@ fn waits_for_one_condition_are_counted_whatever_serves_it() {
     }
 }
 
+/// A wait at a condition variable takes its mutex again. glibc does so out of sight, so it must not
+/// count under another lock either: `wait_for_turns` locks 20 times, and waits as often.
+#[test]
+fn what_a_wait_takes_again_is_no_acquisition() {
+    let point = format!("lock:{}@{}", place("other_lock"), place("wait_for_turns"));
+    for lock in ["", "spin-park", "mcs"] {
+        assert_eq!(counted(&point, lock, &["waits"]).columns[0], 20, "{lock}");
+    }
+}
+
 #[test]
 fn markers_of_one_name_are_counted() {
     assert_eq!(counted("mark:served", "", &[]).columns[0], 30);

@@ -44,6 +44,9 @@ pub struct Thread {
     pub mask: AtomicU64,
     /// Whether signals are blocked for a fork.
     pub blocked: AtomicBool,
+    /// Whether the thread takes a mutex again at the end of a wait at a condition variable. Such an
+    /// acquisition is no progress point.
+    pub relocks: AtomicBool,
     /// The thread's row of counts in the file of `progress`; null until the thread counts
     /// something.
     pub row: AtomicPtr<AtomicU64>,
@@ -75,6 +78,7 @@ impl Thread {
             teams: Teams::new(),
             mask: AtomicU64::new(0),
             blocked: AtomicBool::new(false),
+            relocks: AtomicBool::new(false),
             row: AtomicPtr::new(core::ptr::null_mut()),
         }
     }
@@ -83,6 +87,7 @@ impl Thread {
     pub(super) fn renew(&self) {
         self.rounds.store(0, Ordering::Relaxed);
         self.blocked.store(false, Ordering::Relaxed);
+        self.relocks.store(false, Ordering::Relaxed);
         self.waiter.renew();
         self.leaves.store(0, Ordering::Relaxed);
         self.holds.forget();

@@ -188,9 +188,11 @@ unsafe fn wait_until<P: Probe>(cond: *mut Cond, mutex: *mut Mutex, deadline: Opt
     };
     events::condition_wake::<P>(cond.addr(), reason);
     events::waited::<P>();
+    me.relocks.store(true, Ordering::Relaxed);
     // SAFETY: the slot points to a function with these arguments; the mutex is alive while threads
     // wait with it.
     let error = unsafe { call!(pthread_mutex_lock(mutex: *mut Mutex, site: usize) -> c_int) };
+    me.relocks.store(false, Ordering::Relaxed);
     if slept == Slept::Cancelled {
         // Usually unwinds, with the mutex held. If it returns, the thread has woken up for no
         // reason, which POSIX allows.
