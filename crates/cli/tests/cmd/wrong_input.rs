@@ -174,6 +174,8 @@ const CASES: &[(&[&str], &str)] = &[
     (&["sim", "--app", "lock,threads"], "`threads`: expected NAME=VALUE"),
     (&["sim", "--app", "lock,lock=tiket"], "did you mean `ticket`?"),
     (&["sim", "--app", "lock,seed=3"], "`seed` is the whole run's; give it as --seed"),
+    (&["sim", "--app", "lock,plot=x.html"], "`plot` is the whole run's; give it as --plot"),
+    (&["sim", "--app", "lock,figure=cycles"], "`figure` is the whole run's; give it as --figure"),
     (&["sim", "--app", "lock,runs=0"], "`runs=0`: expected a number from 1, `together:` and one, or background"),
     (&["sim", "--app", "lock,start=soon"], "`start=soon`: expected a whole number from 0 to 70368744177664"),
     (&["sim", "--app", "lock,copies=0"], "`copies=0`: expected a whole number from 1 to 1024"),

@@ -21,9 +21,9 @@ use std::ops::RangeInclusive;
 use std::rc::Rc;
 
 /// Options that an application cannot have, because they concern the whole run.
-const WHOLE_RUNS: [&str; 18] = [
+const WHOLE_RUNS: [&str; 20] = [
     "chip", "cores", "set", "window", "app", "off", "on", "pin", "cycles", "cpus", "seed", "no-trace", "sweep",
-    "least", "most", "pairs", "energy", "json",
+    "least", "most", "figure", "pairs", "energy", "plot", "json",
 ];
 
 /// An application that the user asked for.
