@@ -27,14 +27,12 @@
 //! | --- | --- |
 //! | `base` | events and their order, request tokens, clock ratios, random numbers: uses no other room |
 //! | `guest` | guest memory: heap and stacks in one arena |
-//! | `contexts`, `clock`, `core` | the shares of hardware contexts, a core's clock, its store
-//! buffer and window |
+//! | `contexts`, `clock`, `core` | the shares of hardware contexts, a core's clock, its store buffer and window |
 //! | [`device`] | devices on the network or on wires of their own |
 //! | `power` | power states of CPUs |
 //! | `os` | the operating system's state: CPUs, applications, futexes, the policy |
 //! | `engine` | the simulated machine as one state, and its threads |
-//! | `rate`, `waits`, `issue`, `kernel` | logic: clocks and modes change, waits, cores issue
-//! accesses, scheduling and the next event |
+//! | `rate`, `waits`, `issue`, `kernel` | logic: clocks and modes change, waits, cores issue accesses, scheduling and the next event |
 //! | [`machine`] | the machine trait's verbs |
 //! | [`outcome`] | the result of a run |
 //! | [`simulation`] | a simulation from the host's side |

@@ -5,8 +5,7 @@
 //! | what a waiting thread reported | the thread that it waits for |
 //! | --- | --- |
 //! | the holder of the lock | that thread; if it waits too, the thread at the end of the chain |
-//! | only the lock | the holder that another waiter has named, or the thread that waited for that
-//! lock too and has since reported that it works, whichever came last |
+//! | only the lock | the holder that another waiter has named, or the thread that waited for that lock too and has since reported that it works, whichever came last |
 //! | only that it spins | any thread of its application that can run and does not wait: each gets an equal part of the weight |
 //!
 //! If threads report what they do with locks and barriers ([`LockNotice`]), the holder is known

@@ -3,8 +3,7 @@
 //!
 //! | class | applications of the class | rights to fast cores |
 //! | --- | --- | --- |
-//! | SP | those whose count of runnable threads has fallen to one as `enter_sp` says, for at most
-//! `boost_ticks` time slices | the first |
+//! | SP | those whose count of runnable threads has fallen to one as `enter_sp` says, for at most `boost_ticks` time slices | the first |
 //! | MP | those with at most `hp_threshold` runnable threads | what SP leaves, in turns |
 //! | HP | those with more | what is left |
 //!

@@ -3,8 +3,7 @@
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `mod.rs` | [`LockRecorder`]: records the events that a profiled program would record, without
-//! their cost |
+//! | `mod.rs` | [`LockRecorder`]: records the events that a profiled program would record, without their cost |
 //! | [`shares`] | turns the events into critical sections, competition overhead and rates |
 
 mod shares;

@@ -9,8 +9,7 @@
 //! | phase | ends |
 //! | --- | --- |
 //! | entering | after the entry's price, whatever happens meanwhile |
-//! | still | when the line is lost or written, at a deadline or time limit, with an interrupt, or
-//! for no reason (`wait.spurious`) |
+//! | still | when the line is lost or written, at a deadline or time limit, with an interrupt, or for no reason (`wait.spurious`) |
 //! | leaving | after the exit's price; the guest then looks at the cell again |
 //!
 //! A halted CPU is the same without a line: an interrupt ends it.

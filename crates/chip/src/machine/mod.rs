@@ -26,8 +26,7 @@
 //! | `heap` | allocates and frees guest memory |
 //! | `shared` | words that all guests share, and cells that a single guest polls |
 //! | [`signal`] | signals, as guests send and handle them |
-//! | [`guest`] | what only a simulated guest can do: sleep for a time, start and join threads,
-//! record events |
+//! | [`guest`] | what only a simulated guest can do: sleep for a time, start and join threads, record events |
 
 mod access;
 mod adapt;
