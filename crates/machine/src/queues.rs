@@ -162,9 +162,12 @@ pub enum QueueRequest {
         count: u32,
     },
     /// Creates a reducer: as soon as each of `count` neighbouring queues has an item, the device
-    /// adds one item of each and puts the sum into each of `count` others. Items are numbers in the
-    /// format of [`f64::to_bits`], added in the order of the queues.
+    /// combines one item of each, in the order of the queues, and puts the result into each of
+    /// `count` others. A thread that joins a queue that the reducer reads (for enqueues, with any
+    /// weight) is its member: when the thread ends, the reducer waits for the queue no more.
     Reduce {
+        /// How items are combined.
+        by: Combine,
         /// The first queue that the reducer reads.
         from: QueueId,
         /// The first queue that the reducer writes.
@@ -184,6 +187,50 @@ pub enum QueueRequest {
         /// The queue, and how to wait.
         from: Operand,
     },
+}
+
+/// How a reducer combines items.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Combine {
+    /// Adds numbers in the format of [`f64::to_bits`]: the paper's reducer.
+    #[default]
+    FloatSum = 0,
+    /// The smallest of such numbers.
+    FloatMinimum = 1,
+    /// The largest of such numbers.
+    FloatMaximum = 2,
+    /// Adds signed integers of 64 bits; the sum wraps.
+    IntegerSum = 3,
+    /// The smallest of such integers.
+    IntegerMinimum = 4,
+    /// The largest of such integers.
+    IntegerMaximum = 5,
+}
+
+impl Combine {
+    const ALL: [Combine; 6] = [
+        Combine::FloatSum,
+        Combine::FloatMinimum,
+        Combine::FloatMaximum,
+        Combine::IntegerSum,
+        Combine::IntegerMinimum,
+        Combine::IntegerMaximum,
+    ];
+
+    /// Combines two items.
+    pub fn of(self, a: u64, b: u64) -> u64 {
+        let floats = |f: fn(f64, f64) -> f64| f(f64::from_bits(a), f64::from_bits(b)).to_bits();
+        let integers = |f: fn(i64, i64) -> i64| f(a as i64, b as i64) as u64;
+        match self {
+            Combine::FloatSum => floats(|a, b| a + b),
+            Combine::FloatMinimum => floats(f64::min),
+            Combine::FloatMaximum => floats(f64::max),
+            Combine::IntegerSum => integers(i64::wrapping_add),
+            Combine::IntegerMinimum => integers(Ord::min),
+            Combine::IntegerMaximum => integers(Ord::max),
+        }
+    }
 }
 
 const ALLOCATE: u32 = 0;
@@ -209,7 +256,9 @@ impl Payload for QueueRequest {
                 Words::new(JOIN, [u64::from(queue.0), u64::from(direction == Direction::Dequeue), u64::from(weight)])
             }
             QueueRequest::Balance { first, count } => Words::new(BALANCE, [u64::from(first.0), u64::from(count)]),
-            QueueRequest::Reduce { from, to, count } => Words::new(REDUCE, [pair(from.0, to.0), u64::from(count)]),
+            QueueRequest::Reduce { by, from, to, count } => {
+                Words::new(REDUCE, [pair(from.0, to.0), pair(count, by as u32)])
+            }
             QueueRequest::Enqueue { to, item } => Words::new(ENQUEUE, [to.to_register(), item]),
             QueueRequest::Dequeue { from } => Words::new(DEQUEUE, [from.to_register()]),
         }
@@ -234,7 +283,12 @@ impl Payload for QueueRequest {
                 weight: count(third)?,
             },
             BALANCE => QueueRequest::Balance { first: id()?, count: count(second)? },
-            REDUCE => QueueRequest::Reduce { from: QueueId(low), to: QueueId(high), count: count(second)? },
+            REDUCE => QueueRequest::Reduce {
+                by: *Combine::ALL.get((second >> 32) as usize)?,
+                from: QueueId(low),
+                to: QueueId(high),
+                count: second as u32,
+            },
             ENQUEUE => QueueRequest::Enqueue { to: Operand::from_register(first)?, item: second },
             DEQUEUE => QueueRequest::Dequeue { from: Operand::from_register(first)? },
             _ => return None,
@@ -331,7 +385,8 @@ mod tests {
             QueueRequest::Release(queue),
             QueueRequest::Join { queue, direction: Direction::Dequeue, weight: 3 },
             QueueRequest::Balance { first: queue, count: 4 },
-            QueueRequest::Reduce { from: queue, to: queue.plus(4), count: 4 },
+            QueueRequest::Reduce { by: Combine::FloatSum, from: queue, to: queue.plus(4), count: 4 },
+            QueueRequest::Reduce { by: Combine::IntegerMaximum, from: queue, to: queue.plus(4), count: 4 },
         ];
         let each =
             operands.map(|at| [QueueRequest::Enqueue { to: at, item: u64::MAX }, QueueRequest::Dequeue { from: at }]);
@@ -354,6 +409,7 @@ mod tests {
             Words::new(RELEASE, [1 << 32]),
             Words::new(JOIN, [0, 2, 1]),
             Words::new(ALLOCATE, [0, 2, 0]),
+            Words::new(REDUCE, [0, pair(1, 6)]),
         ] {
             assert_eq!(QueueRequest::from_words(words), None, "{words:?}");
         }

@@ -18,8 +18,9 @@ def of(file, folder=DEVICE):
 
 buffers, credits, storage, device = of("buffers"), of("credits"), of("storage"), of("mod")
 engine, configure, groups = of("engine"), of("configure"), of("groups")
-threads = of("threads")
+threads, arms, rows = of("threads"), of("arms"), of("rows")
 moving, qimu, port = of("moving"), of("qimu", f"{CHIP}/device"), of("attached", f"{CHIP}/device")
+subjects, switches, device_side = of("subjects", f"{CHIP}/device"), of("threads", f"{CHIP}/device"), of("device", f"{CHIP}/machine")
 walk, move, requests = of("qimu", f"{CHIP}/machine"), of("moving", f"{CHIP}/machine"), of("requests", f"{CHIP}/issue")
 
 MUTANTS = [
@@ -30,7 +31,7 @@ MUTANTS = [
     buffers("virtual buffers are shared", "let line = if self.sharing == Sharing::Context { cpu as usize } else { 0 };\n        let lines", "let line = 0;\n        let lines"),
     buffers("push: in front of those that wait", "buffer.lines[line].push_back(waiting);", "buffer.lines[line].push_front(waiting);"),
     buffers("push: not counted", "buffer.count += 1;", ""),
-    buffers("remove: takes all", "which(waiting)", "true"),
+    buffers("remove: takes all", "let goes = which(waiting);", "let goes = @ || which(waiting);"),
     buffers("remove: a request that is given back stays", "!goes", "true"),
     buffers("remove: the next head is as old as it was", "Some(next.request) != head", "false"),
     buffers("pop: the next head is as old as it was", "buffer.lines[line].front_mut()", "buffer.lines[line].front_mut().filter(|_| !@)"),
@@ -40,7 +41,7 @@ MUTANTS = [
     credits("a credit is not spent", "(member.given, member.since) = (member.given - 1, now);", "member.since = now;"),
     credits("a local pool gives its credits twice", "std::mem::take(&mut member.local)", "member.local"),
     credits("credits are dealt without weights", "self.left = self.members[self.turn].weight;", "self.left = 1;"),
-    credits("a local pool has one too many", "self.members[number].local < self.most", "self.members[number].local <= self.most"),
+    credits("a local pool has one too many", "member.local < self.most", "member.local <= self.most"),
     credits("credits are dealt all at once", "cycles -= 1;", ""),
     # Mutants of the device's storage and of the ids of its queues.
     storage("a place is used again before its head moved", "self.region.entries - self.items - self.coming - self.going",
@@ -84,7 +85,8 @@ MUTANTS = [
            "self.spends(slot, Direction::Dequeue, thread, now)"),
     engine("credits: a drop is not counted", "self.counts.no_credit += u64::from(!spent);", ""),
     engine("timer: contexts that were served lose requests too", "late.binary_search(&waiting.request.cpu).is_ok()", "true"),
-    engine("timer: a cycle late", "let timeout = self.settings.timeout;", "let timeout = self.settings.timeout + u64::from(@);"),
+    engine("timer: a cycle late", "let (now, timeout) = (port.now(), self.settings.timeout);",
+           "let (now, timeout) = (port.now(), self.settings.timeout + u64::from(@));"),
     engine("timer: its context is not interrupted", "port.interrupt(cpu);", ""),
     engine("timer: drops are not counted", "self.counts.dropped += dropped;", ""),
     engine("answer: a cycle early", "port.now() + self.settings.latency.0", "port.now() + self.settings.latency.0.saturating_sub(1)"),
@@ -103,19 +105,19 @@ MUTANTS = [
     threads("drain: its context is not interrupted", "port.interrupt(cpu);", ""),
     threads("drain: drops are not counted", "self.counts.dropped += drained;", ""),
     configure("drain: what came in this cycle stays", "self.came.extract_if(.., |waiting| which(waiting)).for_each(&mut out);", ""),
-    configure("join: a weight of zero", "weight > 0", "true"),
+    configure("join: a weight of zero", "weight == 0", "false"),
     configure("reduce: into what it reads", "from.iter().any(|queue| to.contains(queue))", "false"),
     configure("reduce, balance: queues with credits", "self.pools[slot.0].iter().any(Option::is_some)", "false"),
     configure("own: any domain's", "queue.domain == domain", "true"),
     # Mutants of groups of queues, which balance or reduce.
     groups("balance: to the fullest", "queue.used() < least", "queue.used() > least"),
     groups("balance: no turns among equals", "group.next = (at + 1) % group.queues.len();", ""),
-    groups("balance: to a full one", "queue.free() > 0", "true",
+    groups("balance: to a full one", "queue.free() > 0 && best", "(@ || queue.free() > 0) && best",
            "a group's queues are of one size: the one with the fewest items is full where all are, and the item then finds no place"),
     groups("reduce: a sum under way is lost with a queue", "ended.show(storage);", ""),
-    groups("reduce: into a full queue", "!has(&to, Queue::free)", "false"),
-    groups("reduce: places of its items are never free", "storage.head_moves(slot);", ""),
-    groups("reduce: takes the time of one item", "now + self.cycles * reducer.from.len() as u64", "now + self.cycles"),
+    groups("reduce: into a full queue", "item && room", "item"),
+    groups("reduce: places of its items are never free", "from.iter().for_each(|&slot| storage.head_moves(slot));", ""),
+    groups("reduce: takes the time of one item", "now + self.cycles * items", "now + self.cycles"),
     # Mutants of queues that move to another device.
     moving("close: pointers that are to move do not", "self.moves.take(slot)", "Vec::<baton_machine::queues::Direction>::new()"),
     moving("close: the pool of an earlier cycle", "self.pools[slot.0].iter_mut().flatten().for_each(|pools| pools.deal(now));", "",
@@ -128,7 +130,8 @@ MUTANTS = [
     moving("send on: the slot is open to whoever comes", "self.storage.leave(slot, State::Gone { device, queue });", ""),
     storage("peek: the first item again and again", "(u64::from(queue.head) + place) % u64::from(queue.region.entries)", "u64::from(queue.head)"),
     storage("leave: its entries stay taken", "regions.retain(|region| region.entries > 0);", ""),
-    credits("move: a member's credits are lost", "Member { thread, weight, local, given, since: now }", "Member { thread, weight, local: 0 * local, given: 0 * given, since: now }"),
+    credits("move: a member's credits are lost", "Member { thread, weight, local, given, since: now, share: 0 }",
+            "Member { thread, weight, local: 0 * local, given: 0 * given, since: now, share: 0 }"),
     credits("move: the global pool stays", "(self.global, self.turn, self.left, self.dealt) = (global, turn as usize, left, now);", "(self.turn, self.left, self.dealt) = (turn as usize, left, now);"),
     device("move: a request that comes later is not sent on", "let State::Gone { device, queue } = self.storage.state(slot)",
            "let (State::Gone { device, queue }, false) = (self.storage.state(slot), @)"),
@@ -162,4 +165,35 @@ MUTANTS = [
     walk("a walk is free", "one(address, Access::Load);", ""),
     walk("release: anybody's", "rights.owns && !moving", "!moving"),
     walk("release: slots of earlier places stay", "ask(before.device, QueueRequest::Release(before.queue))?;", ""),
+    # Threads and processes.
+    switches("switch: the thread's id stays", "*loaded = Subject { thread, domain: process };", "*loaded = Subject { thread: loaded.thread, domain: process };"),
+    switches("switch: the domain stays", "*loaded = Subject { thread, domain: process };", "*loaded = Subject { thread, domain: loaded.domain };"),
+    switches("retire: another thread", "let words = [u64::from(thread), ANY_QUEUE, 0];", "let words = [u64::from(thread) + u64::from(@), ANY_QUEUE, 0];"),
+    threads("retire: the credits stay", "back += pools.map(|pools| u64::from(pools.leave(thread, now))).sum::<u64>();", "let _ = pools;"),
+    credits("retire: the credits are lost", "self.global += member.has();", ""),
+    credits("age: credits are too old at once", "member.since + timeout <= now", "member.since <= now"),
+    credits("share: none", "member.has() < member.share", "true"),
+    credits("share: what is beyond it stays", "member.local -= back;\n            self.global += back;", "let _ = back;"),
+    credits("join: more threads than entries", "!known && self.members.len() as u32 >= self.entries", "false"),
+    groups("reduce: a member that has ended is waited for", "(*member, reducer.left[at], any) = (None, true, true);",
+           "(*member, any) = (None, true);"),
+    groups("reduce: a queue has two members", "reducer.members[at].is_none_or(|member| member == thread)", "true"),
+    # More threads than contexts.
+    rows("row: every request begins one", "if !follows {", "if !follows || @ {"),
+    rows("row: a dropped one goes on", "if *register == Some(row) {\n            *register = None;\n        }", ""),
+    rows("arm: all are forgotten with one", "armed.thread != thread", "false"),
+    configure("row: the rest stays", "self.take_out(now, in_row, |waiting| out.push(waiting));", "let _ = in_row;"),
+    device("row: what follows a dropped request is served", "&& !self.arms.comes(row, follows)", "&& !(self.arms.comes(row, follows) || @)"),
+    arms("arm: without a look", "if self.is_ready(queue, direction) {", "if !@ && self.is_ready(queue, direction) {"),
+    arms("arm: a thread for two queues", "self.arms.forget(row.thread);", ""),
+    arms("arm: as many as ask", "self.arms.armed.len() as u64 >= self.settings.armed.0", "false"),
+    arms("fire: at any change", "self.is_ready(row.queue, row.direction)", "true"),
+    arms("fire: not for a closed queue", "self.storage.state(slot) == State::Open", "true"),
+    arms("patience: without a crowd", "!self.crowded || patience == 0", "patience == 0"),
+    arms("patience: before a turn", "*tried && waiting.since + patience <= now", "waiting.since + patience <= now"),
+    arms("patience: a cycle late", "*tried && waiting.since + patience <= now", "*tried && waiting.since + patience < now"),
+    engine("fire: a turn's change is not seen", "changed = true;", ""),
+    subjects("armed: an interrupt that comes early is lost", "self.fired.push(thread);", ""),
+    device_side("armed: no look before the sleep", "if devices.subjects.was_fired(id) {", "if !@ && devices.subjects.was_fired(id) {"),
+    device_side("armed: a thread that ends stays armed", "devices(|devices| devices.subjects.joins(running()));", ""),
 ]

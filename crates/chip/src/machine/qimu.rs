@@ -14,7 +14,7 @@ use crate::issue::stall::stall;
 use crate::machine::kernel::kernel;
 use baton_chipfile::peripheral::port::{Answer, Request, Subject};
 use baton_machine::device::{Payload, Refusal, Words};
-use baton_machine::queues::{Direction, Mode, QueueId, QueueRefusal, QueueRequest};
+use baton_machine::queues::{Combine, Direction, Mode, QueueId, QueueRefusal, QueueRequest};
 use baton_memory::Access;
 use std::alloc::Layout;
 
@@ -143,7 +143,7 @@ pub(super) fn call(device: u32, words: Words) -> Answer {
         }
         Some(QueueRequest::Release(id)) if translated => release(id),
         Some(QueueRequest::Balance { first, count }) if translated => balance(first, count),
-        Some(QueueRequest::Reduce { from, to, count }) if translated => reduce(from, to, count),
+        Some(QueueRequest::Reduce { by, from, to, count }) if translated => reduce(by, from, to, count),
         Some(
             asked @ (QueueRequest::Allocate { .. }
             | QueueRequest::Release(_)
@@ -278,12 +278,12 @@ fn balance(first: QueueId, count: u32) -> Said {
     Ok(u64::from(id.0))
 }
 
-fn reduce(from: QueueId, to: QueueId, count: u32) -> Said {
+fn reduce(by: Combine, from: QueueId, to: QueueId, count: u32) -> Said {
     let [reads, writes] = [still(from, count)?, still(to, count)?];
     if reads.device != writes.device {
         return Err(QueueRefusal::Refused);
     }
-    let said = ask(reads.device, QueueRequest::Reduce { from: reads.queue, to: writes.queue, count })?;
+    let said = ask(reads.device, QueueRequest::Reduce { by, from: reads.queue, to: writes.queue, count })?;
     pin(from, count);
     pin(to, count);
     Ok(said)

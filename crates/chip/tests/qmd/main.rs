@@ -10,6 +10,7 @@ mod moving;
 mod posted;
 mod qimu;
 mod random;
+mod random_crowd;
 mod ways;
 mod weights;
 

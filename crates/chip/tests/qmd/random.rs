@@ -14,15 +14,15 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 /// A generator of random numbers.
-struct Dice(u64);
+pub(super) struct Dice(pub(super) u64);
 
 impl Dice {
-    fn below(&mut self, bound: u64) -> u64 {
+    pub(super) fn below(&mut self, bound: u64) -> u64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % bound
     }
 
-    fn of<'a>(&mut self, words: &[&'a str]) -> &'a str {
+    pub(super) fn of<'a>(&mut self, words: &[&'a str]) -> &'a str {
         words[self.below(words.len() as u64) as usize]
     }
 }

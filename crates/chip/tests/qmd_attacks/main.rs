@@ -8,6 +8,7 @@ mod shared;
 
 use baton_chip::{Chip, Options, Outcome, Simulated, Simulation, act, moving};
 use baton_machine::device::{Device, Payload, Ticket, Words};
+use baton_machine::queues::Combine;
 use baton_machine::queues::{Direction, Mode, Operand, QueueId, QueueRefusal, QueueRequest};
 use baton_machine::units::Cycles;
 use baton_machine::{Atomic, Machine, Ordering, Owned};
@@ -63,7 +64,7 @@ fn what_configures_is_refused_without_a_system_call() {
             QueueRequest::Release(queue),
             QueueRequest::Join { queue, direction: Direction::Enqueue, weight: 1 },
             QueueRequest::Balance { first: queue, count: 1 },
-            QueueRequest::Reduce { from: queue, to: queue, count: 1 },
+            QueueRequest::Reduce { by: Combine::FloatSum, from: queue, to: queue, count: 1 },
         ];
         for asked in all {
             assert_eq!(ask(asked), Err(QueueRefusal::Refused), "{asked:?}");
@@ -99,7 +100,10 @@ fn counts_and_sizes_at_their_ends_are_refused() {
         let queue = queues(2048, 1);
         for count in [0, 2, 17, u32::MAX] {
             assert!(call(QueueRequest::Balance { first: queue, count }).is_err(), "{count}");
-            assert!(call(QueueRequest::Reduce { from: queue, to: queue, count }).is_err(), "{count}");
+            assert!(
+                call(QueueRequest::Reduce { by: Combine::FloatSum, from: queue, to: queue, count }).is_err(),
+                "{count}"
+            );
         }
         assert!(call(QueueRequest::Balance { first: QueueId(u32::MAX), count: 2 }).is_err());
         assert!(

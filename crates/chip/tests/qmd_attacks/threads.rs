@@ -7,7 +7,7 @@ use super::{Body, ask, call, device, get, put, run};
 use baton_chip::{App, Simulated, act, moving};
 use baton_machine::Machine;
 use baton_machine::device::{Device, Ticket};
-use baton_machine::queues::{Direction, Mode, Operand, QueueId, QueueRefusal, QueueRequest};
+use baton_machine::queues::{Combine, Direction, Mode, Operand, QueueId, QueueRefusal, QueueRequest};
 use baton_machine::units::Cycles;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -363,4 +363,58 @@ fn a_grant_that_is_revoked_is_gone() {
         assert_eq!(join(QUEUE, 1), Err(QueueRefusal::NoQueue));
     };
     processes(&with(&[]), [0, 3], owner, other);
+}
+
+/// A queue has no more members than entries, so that each can have a credit whatever lies in the others' pools.
+#[test]
+fn threads_that_join_and_do_not_ask_leave_each_other_a_credit() {
+    let body = || {
+        assert_eq!(credited(3), QUEUE);
+        let idle = |core| {
+            act::spawn(on(core), || {
+                join(QUEUE, 5).expect("it may");
+                act::delay(Cycles(100_000));
+            })
+        };
+        let all = [idle(1), idle(2)];
+        act::delay(Cycles(50_000));
+        assert_eq!(join(QUEUE, 1), Ok(0));
+        let late = act::spawn(on(3), || assert_eq!(join(QUEUE, 1), Err(QueueRefusal::NoRoom)));
+        act::join(late);
+        act::delay(Cycles(1_000));
+        assert_eq!(take(QUEUE), Ok(1));
+        all.into_iter().for_each(act::join);
+        act::delay(Cycles(1_000));
+        assert_eq!(take(QUEUE), Ok(2), "they have ended");
+    };
+    run(&chip(&[]), vec![(0, Box::new(body))]).expect("it ends");
+}
+
+/// A worker that is killed, or ends, bars a reducer no more if it was the member of its queue.
+#[test]
+fn a_reducer_goes_on_without_a_worker_that_is_gone() {
+    for killed in [false, true] {
+        let body = move || {
+            let (from, to) = (allocate(8, 2), allocate(8, 2));
+            assert_eq!(call(QueueRequest::Reduce { by: Combine::IntegerMaximum, from, to, count: 2 }), Ok(0));
+            let worker = act::spawn(on(1), move || {
+                assert_eq!(join(from.plus(1), 1), Ok(0));
+                assert_eq!(ask(put(from.plus(1), 9)), Ok(0));
+                assert_eq!(ask(get(to.plus(1))), Ok(9));
+                if killed {
+                    act::delay(Cycles(10_000_000));
+                }
+            });
+            assert_eq!(ask(put(from, 3)), Ok(0));
+            assert_eq!(ask(get(to)), Ok(9));
+            act::delay(Cycles(20_000));
+            let _ = killed.then(|| act::kill(worker));
+            for item in 1..20 {
+                assert_eq!(ask(put(from, item)), Ok(0));
+                assert_eq!(ask(get(to)), Ok(item), "alone");
+            }
+            act::join(worker);
+        };
+        run(&chip(&[]), vec![(0, Box::new(body))]).expect("it ends");
+    }
 }

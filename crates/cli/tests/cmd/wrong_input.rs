@@ -74,7 +74,8 @@ const CASES: &[(&[&str], &str)] = &[
     ),
     (
         &["sim", "--chip", "../../chips/caf16.toml", "--workload", "ring", "--queue", "qmd", "--capacity", "4096"],
-        "no queue device of the machine has room for another queue of 4096 items",
+        "no queue device of the machine has room for another queue of 4096 items; fewer or smaller queues (--capacity, \
+         --pool), or device.qmd.queues and device.qmd.entries",
     ),
     (&["sim", "--workload", "ring", "--bulk", "0"], "0 is not in 1..=4096"),
     (

@@ -1,7 +1,7 @@
 //! The ways in which the workers' vectors are added up.
 
 use super::ATTRIBUTE_CYCLES;
-use baton_machine::queues::QueueRequest;
+use baton_machine::queues::{Combine, QueueRequest};
 use baton_machine::units::Cycles;
 use baton_machine::{Machine, Wait};
 use baton_sync::queue::RawQueue;
@@ -49,7 +49,7 @@ pub(super) fn ends<M: Machine, Q: RawQueue<M, Item = u64>>(
         Reduction::Device => {
             let queues = DeviceQueues::<M>::new(2 * workers, places)?;
             let (from, to) = (queues.queue(0), queues.queue(workers));
-            queues.call(QueueRequest::Reduce { from, to, count: workers })?;
+            queues.call(QueueRequest::Reduce { by: Combine::FloatSum, from, to, count: workers })?;
             let queues = Arc::new(queues);
             let end = |worker| -> Box<dyn Sum> {
                 let words = vec![0; attributes];

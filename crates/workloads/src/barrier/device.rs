@@ -7,7 +7,7 @@
 use super::Meet;
 use crate::requests::DeviceQueues;
 use crate::{Refused, Shared, share};
-use baton_machine::queues::{QueueId, QueueRequest};
+use baton_machine::queues::{Combine, QueueId, QueueRequest};
 use baton_machine::{Counted, Machine, Native, Wait};
 use baton_sync::queue::RawQueue;
 use baton_sync::queue::qmd::Qmd;
@@ -64,7 +64,7 @@ impl<M: Machine> InDevice<M> {
             Form::Reducer => {
                 let queues = DeviceQueues::<M>::new(2 * participants, 1)?;
                 let (from, to) = (queues.queue(0), queues.queue(participants));
-                queues.call(QueueRequest::Reduce { from, to, count: participants })?;
+                queues.call(QueueRequest::Reduce { by: Combine::FloatSum, from, to, count: participants })?;
                 queues
             }
         };

@@ -73,22 +73,25 @@ impl Qmd {
     /// threads wait for a CPU.
     pub(super) fn patience_ends(&self) -> impl Iterator<Item = u64> {
         let patience = self.settings.patience.0;
-        self.timed().filter(move |_| self.crowded && patience > 0).map(move |waiting| waiting.since + patience)
+        let came = self.came.iter().filter(|waiting| Row::of(waiting).is_some());
+        let all = self.timed().map(|(waiting, _)| waiting).chain(came);
+        all.filter(move |_| self.crowded && patience > 0).map(move |waiting| waiting.since + patience)
     }
 
-    fn timed(&self) -> impl Iterator<Item = &Waiting> {
-        let is_timed = |waiting: &Waiting| Row::of(waiting).is_some();
-        let filed = self.engines.iter().flat_map(move |engine| engine.buffers.firsts(is_timed));
-        filed.chain(self.came.iter().filter(move |waiting| is_timed(waiting)))
+    /// Returns the first timed request of each line, and whether its line's head was tried.
+    fn timed(&self) -> impl Iterator<Item = (&Waiting, bool)> {
+        self.engines.iter().flat_map(|engine| engine.buffers.firsts(|waiting| Row::of(waiting).is_some()))
     }
 
-    /// Drops the rows whose first request has waited for long enough, if threads wait for a CPU.
+    /// Drops the rows whose first request has waited for long enough, if threads wait for a CPU. A
+    /// request that has not had its turn yet is not dropped: it may find what it asks for.
     pub(super) fn lose_patience(&mut self, port: &mut Port<'_>) {
         let (now, patience) = (port.now(), self.settings.patience.0);
         if !self.crowded || patience == 0 {
             return;
         }
-        let late: Vec<Row> = self.timed().filter(|one| one.since + patience <= now).filter_map(Row::of).collect();
+        let is_late = |(waiting, tried): &(&Waiting, bool)| *tried && waiting.since + patience <= now;
+        let late: Vec<Row> = self.timed().filter(is_late).filter_map(|(waiting, _)| Row::of(waiting)).collect();
         if !late.is_empty() {
             let in_row = |waiting: &Waiting| Row::of(waiting).is_some_and(|row| late.contains(&row));
             self.counts.dropped += self.drop_requests(port, QueueRefusal::Dropped, in_row);

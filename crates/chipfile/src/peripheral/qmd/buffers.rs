@@ -251,10 +251,11 @@ impl Buffers {
         self.buffers.iter().flat_map(|buffer| &buffer.lines).filter_map(VecDeque::front)
     }
 
-    /// Returns the first request of each line for which `which` holds.
-    pub(super) fn firsts(&self, which: impl Fn(&Waiting) -> bool + Copy) -> impl Iterator<Item = &Waiting> {
+    /// Returns the first request of each line for which `which` holds, and whether the head of the
+    /// line was tried in vain.
+    pub(super) fn firsts(&self, which: impl Fn(&Waiting) -> bool + Copy) -> impl Iterator<Item = (&Waiting, bool)> {
         let lines = self.buffers.iter().flat_map(|buffer| &buffer.lines);
-        lines.filter_map(move |line| line.iter().find(|waiting| which(waiting)))
+        lines.filter_map(move |line| Some((line.iter().find(|waiting| which(waiting))?, line.front()?.tried != 0)))
     }
 
     /// Returns the requests that wait in a context's lines, or in lines that contexts share.

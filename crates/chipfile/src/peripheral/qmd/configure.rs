@@ -28,23 +28,31 @@ impl Qmd {
             }
             QueueRequest::Release(id) => self.release(id, domain, port),
             QueueRequest::Join { queue, direction, weight } => {
-                let slot = self.own(queue, domain)?;
-                let pools = self.pools[slot.0][direction as usize].as_mut().filter(|_| weight > 0);
-                pools.ok_or(QueueRefusal::Refused)?.join(request.subject.thread, weight, port.now());
-                Ok(0)
+                let (slot, thread) = (self.own(queue, domain)?, request.subject.thread);
+                if weight == 0 {
+                    return Err(QueueRefusal::Refused);
+                }
+                match &mut self.pools[slot.0][direction as usize] {
+                    Some(pools) => match pools.join(thread, weight, port.now()) {
+                        true => Ok(0),
+                        false => Err(QueueRefusal::NoRoom),
+                    },
+                    None if direction == Direction::Enqueue && self.reducers.join(queue, thread) => Ok(0),
+                    None => Err(QueueRefusal::Refused),
+                }
             }
             QueueRequest::Balance { first, count } => {
                 let queues = self.uncredited(first, count, domain)?;
                 let group = self.groups.add(queues, domain).ok_or(QueueRefusal::NoRoom)?;
                 Ok(u64::from(group.0))
             }
-            QueueRequest::Reduce { from, to, count } => {
+            QueueRequest::Reduce { by, from, to, count } => {
                 let [from, to] = [self.uncredited(from, count, domain)?, self.uncredited(to, count, domain)?];
                 let taken = |queue: &QueueId| self.reducers.reads(*queue) || self.reducers.writes(*queue);
                 if from.iter().any(|queue| to.contains(queue)) || from.iter().chain(&to).any(taken) {
                     return Err(QueueRefusal::Refused);
                 }
-                self.reducers.add(from, to);
+                self.reducers.add(by, from, to);
                 port.tick_at(port.now() + 1);
                 Ok(0)
             }

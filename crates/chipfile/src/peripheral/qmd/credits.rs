@@ -28,6 +28,8 @@ struct Member {
     given: u32,
     /// The time at which the thread last spent a credit, or got the first of those in hand.
     since: u64,
+    /// Most credits that the thread may have, in the local pool and in hand.
+    share: u32,
 }
 
 impl Member {
@@ -63,28 +65,30 @@ impl Pools {
     }
 
     /// Gives a thread a local pool, or another weight. Shares change: credits in other members'
-    /// local pools beyond their shares go back to the global pool.
-    pub(super) fn join(&mut self, thread: u32, weight: u32, now: u64) {
+    /// local pools beyond their shares go back to the global pool. Returns false if as many threads
+    /// as there are entries have joined: another could have no credit for as long as they have one
+    /// each in their local pools.
+    pub(super) fn join(&mut self, thread: u32, weight: u32, now: u64) -> bool {
         self.deal(now);
+        let known = self.members.iter().any(|member| member.thread == thread);
+        if !known && self.members.len() as u32 >= self.entries {
+            return false;
+        }
         match self.members.iter_mut().find(|member| member.thread == thread) {
             Some(member) => {
                 self.weights -= u64::from(member.weight);
                 member.weight = weight;
             }
             None => {
-                self.members.push(Member { thread, weight, local: 0, given: 0, since: now });
+                self.members.push(Member { thread, weight, local: 0, given: 0, since: now, share: 0 });
                 if self.members.len() == 1 {
                     self.left = weight;
                 }
             }
         }
         self.weights += u64::from(weight);
-        for number in 0..self.members.len() {
-            let excess = self.members[number].has().saturating_sub(self.share(number));
-            let back = excess.min(self.members[number].local);
-            self.members[number].local -= back;
-            self.global += back;
-        }
+        self.share_out();
+        true
     }
 
     /// Takes away the local pool of a thread that ends or may not use the queue any more. Returns
@@ -95,6 +99,7 @@ impl Pools {
         let member = self.members.remove(number);
         self.weights -= u64::from(member.weight);
         self.global += member.has();
+        self.share_out();
         if number < self.turn {
             self.turn -= 1;
         } else if number == self.turn {
@@ -104,15 +109,25 @@ impl Pools {
         member.has()
     }
 
-    /// The most credits that a member may have, in its local pool and in hand: its part of the
-    /// entries by weight, and at least one.
-    fn share(&self, number: usize) -> u32 {
-        let weight = u64::from(self.members[number].weight);
-        (u64::from(self.entries) * weight / self.weights.max(1)).max(1) as u32
+    /// Computes the members' shares: each gets its part of the entries by weight. Where parts of
+    /// less than a credit would be lost, each member gets one, and its part of those that remain. So
+    /// the shares are no more than the entries, and none is zero. Credits in local pools beyond a
+    /// share go back to the global pool.
+    fn share_out(&mut self) {
+        let (entries, weights) = (u64::from(self.entries), self.weights.max(1));
+        let each_has_one = self.members.iter().all(|member| entries * u64::from(member.weight) >= weights);
+        let (first, rest) = if each_has_one { (0, entries) } else { (1, entries - self.members.len() as u64) };
+        for member in &mut self.members {
+            member.share = (first + rest * u64::from(member.weight) / weights) as u32;
+            let back = member.has().saturating_sub(member.share).min(member.local);
+            member.local -= back;
+            self.global += back;
+        }
     }
 
     fn has_room(&self, number: usize) -> bool {
-        self.members[number].local < self.most && self.members[number].has() < self.share(number)
+        let member = &self.members[number];
+        member.local < self.most && member.has() < member.share
     }
 
     /// Deals the credits of the cycles that have passed since the last call, one credit in each
@@ -199,7 +214,8 @@ impl Pools {
     /// Adds a member to a queue that has moved here.
     pub(super) fn restore_member(&mut self, [thread, weight, local, given]: [u32; 4], now: u64) {
         self.weights += u64::from(weight);
-        self.members.push(Member { thread, weight, local, given, since: now });
+        self.members.push(Member { thread, weight, local, given, since: now, share: 0 });
+        self.share_out();
     }
 
     /// Returns the number of unspent credits in all pools and with all threads.
@@ -207,11 +223,12 @@ impl Pools {
         self.global + self.members.iter().map(Member::has).sum::<u32>()
     }
 
-    /// Returns whether no member has a local credit beyond its share, so that others can have
-    /// theirs.
+    /// Returns whether each member can have a credit: no member has a local credit beyond its share,
+    /// no share is zero, and all shares together are no more than the entries.
     pub(super) fn keeps_shares(&self) -> bool {
-        let keeps = |(number, member): (usize, &Member)| member.local == 0 || member.has() <= self.share(number);
-        self.members.iter().enumerate().all(keeps)
+        let shares: u64 = self.members.iter().map(|member| u64::from(member.share)).sum();
+        let keeps = |member: &Member| member.share > 0 && (member.local == 0 || member.has() <= member.share);
+        shares <= u64::from(self.entries) && self.members.iter().all(keeps)
     }
 }
 
@@ -223,7 +240,7 @@ mod tests {
     /// each credit comes back at once.
     fn shares(weights: [u32; 2], most: u32) -> [u32; 2] {
         let mut pools = Pools::new(64, 64, most, 0);
-        (0..).zip(weights).for_each(|(thread, weight)| pools.join(thread, weight, 0));
+        (0..).zip(weights).for_each(|(thread, weight)| assert!(pools.join(thread, weight, 0)));
         let mut got = [0; 2];
         for now in (10..100_000).step_by(10) {
             for thread in [0, 1] {
@@ -251,7 +268,7 @@ mod tests {
     #[test]
     fn one_credit_a_cycle_and_no_more_than_a_local_pool_holds() {
         let mut pools = Pools::new(64, 64, 8, 100);
-        pools.join(3, 1, 100);
+        assert!(pools.join(3, 1, 100));
         assert_eq!(pools.take(3, 104), 4);
         assert_eq!(pools.take(3, 1000), 8);
         assert_eq!(pools.take(4, 1001), 0, "it has not joined");
@@ -261,8 +278,8 @@ mod tests {
     #[test]
     fn who_does_not_ask_does_not_hold_up_the_others() {
         let mut pools = Pools::new(64, 64, 8, 0);
-        pools.join(0, 1, 0);
-        pools.join(1, 1, 0);
+        assert!(pools.join(0, 1, 0));
+        assert!(pools.join(1, 1, 0));
         let got = |pools: &mut Pools, time: u64| {
             let credits = pools.take(1, time * 100);
             (0..credits).for_each(|_| assert!(pools.spend(1, time * 100)));
@@ -275,8 +292,8 @@ mod tests {
     #[test]
     fn a_hoarder_gets_its_share_and_no_more() {
         let mut pools = Pools::new(16, 16, 64, 0);
-        pools.join(0, 1, 0);
-        pools.join(1, 3, 0);
+        assert!(pools.join(0, 1, 0));
+        assert!(pools.join(1, 3, 0));
         let hoarded: u32 = (1..100).map(|time| pools.take(0, time * 100)).sum();
         assert_eq!(hoarded, 4);
         assert_eq!(pools.take(1, 20_000), 12);
@@ -285,9 +302,9 @@ mod tests {
     #[test]
     fn who_comes_late_gets_its_share_of_what_lies_in_pools() {
         let mut pools = Pools::new(16, 16, 64, 0);
-        pools.join(0, 1, 0);
+        assert!(pools.join(0, 1, 0));
         assert_eq!(pools.take(0, 10), 10, "alone it may have all");
-        pools.join(1, 1, 100);
+        assert!(pools.join(1, 1, 100));
         assert!(pools.keeps_shares(), "what lay in the first one's pool is back");
         assert_eq!((pools.take(0, 200), pools.take(1, 200)), (0, 6));
         // The first thread has ten credits in hand, two more than its share. It spends two, which
@@ -297,11 +314,29 @@ mod tests {
         assert_eq!((pools.take(0, 300), pools.take(1, 300)), (0, 2));
     }
 
+    /// Credits in the local pools of threads that do not ask are not all that there are.
+    #[test]
+    fn each_member_can_have_a_credit_and_there_are_no_more_members_than_entries() {
+        for entries in 1..20 {
+            for weights in [[1, 1, 1, 1, 1, 1], [9, 1, 1, 1, 1, 1], [1, 20, 2, 1, 1, 7]] {
+                let mut pools = Pools::new(entries, entries, 64, 0);
+                let joined =
+                    weights.iter().zip(0..).filter(|(weight, thread)| pools.join(*thread, **weight, 0)).count();
+                assert_eq!(joined as u32, entries.min(6));
+                // The last one asks when the local pools of all others are full.
+                assert!(pools.take(joined as u32 - 1, 1_000) > 0, "{entries} {weights:?}");
+                assert!(pools.keeps_shares() && pools.join(0, 3, 1_000), "another weight is no other member");
+                assert!(pools.leave(1, 2_000) > 0 || entries == 1);
+                assert!(pools.keeps_shares() && pools.total() == entries);
+            }
+        }
+    }
+
     #[test]
     fn credits_of_a_thread_that_leaves_come_back_and_the_turn_goes_on() {
         for leaves in 0..3 {
             let mut pools = Pools::new(12, 12, 64, 0);
-            (0..3).for_each(|thread| pools.join(thread, 1, 0));
+            (0..3).for_each(|thread| assert!(pools.join(thread, 1, 0)));
             assert_eq!(pools.take(leaves, 100), 4);
             assert_eq!(pools.leave(leaves, 200), 4);
             assert_eq!(pools.total(), 12);
@@ -315,7 +350,7 @@ mod tests {
     #[test]
     fn credits_in_hand_age_and_those_of_a_thread_that_spends_do_not() {
         let mut pools = Pools::new(16, 16, 64, 0);
-        (0..2).for_each(|thread| pools.join(thread, 1, 0));
+        (0..2).for_each(|thread| assert!(pools.join(thread, 1, 0)));
         (0..2).for_each(|thread| assert_eq!(pools.take(thread, 100), 8));
         assert!(pools.spend(1, 600));
         assert_eq!(pools.oldest(), Some(100));

@@ -2,7 +2,7 @@
 //! data reducer.
 
 use super::storage::{Queue, Slot, Storage};
-use baton_machine::queues::QueueId;
+use baton_machine::queues::{Combine, QueueId};
 
 /// The bit that marks the id of a group.
 const GROUP: u32 = 1 << 31;
@@ -85,10 +85,18 @@ impl Groups {
     }
 }
 
-/// A reducer: sums an item from each queue of its workers, and gives each worker the sum.
+/// A reducer: combines an item from each queue of its workers, and gives each worker the result.
 struct Reducer {
+    by: Combine,
     from: Vec<QueueId>,
     to: Vec<QueueId>,
+    /// The thread that each queue belongs to, if one has joined it.
+    members: Vec<Option<u32>>,
+    /// Whether the member of each queue has ended, so that neither its item nor room for the result
+    /// is waited for.
+    left: Vec<bool>,
+    /// The queues that hold the current result.
+    written: Vec<Slot>,
     /// The time at which the current sum is ready; `None`: the reducer is idle.
     ready: Option<u64>,
 }
@@ -105,8 +113,33 @@ impl Reducers {
     }
 
     /// Adds a reducer that reads the queues `from` and writes the queues `to`.
-    pub(super) fn add(&mut self, from: Vec<QueueId>, to: Vec<QueueId>) {
-        self.all.push(Reducer { from, to, ready: None });
+    pub(super) fn add(&mut self, by: Combine, from: Vec<QueueId>, to: Vec<QueueId>) {
+        let (members, left) = (vec![None; from.len()], vec![false; from.len()]);
+        self.all.push(Reducer { by, from, to, members, left, written: Vec::new(), ready: None });
+    }
+
+    /// Makes a thread the member of a queue. Returns false if no reducer reads the queue, or if
+    /// another thread is its member.
+    pub(super) fn join(&mut self, queue: QueueId, thread: u32) -> bool {
+        self.all.iter_mut().any(|reducer| {
+            let at = reducer.from.iter().position(|read| *read == queue);
+            let free = at.filter(|&at| reducer.members[at].is_none_or(|member| member == thread));
+            free.inspect(|&at| (reducer.members[at], reducer.left[at]) = (Some(thread), false)).is_some()
+        })
+    }
+
+    /// A thread is no member any more, of one queue or of any: no reducer waits for it. Returns
+    /// whether it was one.
+    pub(super) fn leave(&mut self, thread: u32, one: Option<QueueId>) -> bool {
+        let mut any = false;
+        for reducer in &mut self.all {
+            for (at, member) in reducer.members.iter_mut().enumerate() {
+                if *member == Some(thread) && one.is_none_or(|queue| queue == reducer.from[at]) {
+                    (*member, reducer.left[at], any) = (None, true, true);
+                }
+            }
+        }
+        any
     }
 
     /// Returns whether a reducer reads this queue; no dequeue may take from such a queue.
@@ -138,8 +171,9 @@ impl Reducers {
                 reducer.show(storage);
                 changed = true;
             }
-            if reducer.ready.is_none() && reducer.begin(storage) {
-                reducer.ready = Some(now + self.cycles * reducer.from.len() as u64);
+            let items = if reducer.ready.is_none() { reducer.begin(storage) } else { 0 };
+            if items > 0 {
+                reducer.ready = Some(now + self.cycles * items);
                 changed = true;
             }
         }
@@ -155,31 +189,31 @@ impl Reducers {
 impl Reducer {
     /// Makes a finished sum visible to dequeues.
     fn show(&self, storage: &mut Storage) {
-        for &queue in &self.to {
-            if let Some(slot) = storage.find(queue) {
-                storage.tail_moves(slot);
-            }
-        }
+        self.written.iter().for_each(|&slot| storage.tail_moves(slot));
     }
 
-    /// Reads an item from each queue and writes the sum, which can be taken when it is ready.
-    /// Returns false if an item or room is missing.
-    fn begin(&self, storage: &mut Storage) -> bool {
-        let slots = |ids: &[QueueId]| ids.iter().map(|&id| storage.find(id)).collect::<Option<Vec<Slot>>>();
-        let (Some(from), Some(to)) = (slots(&self.from), slots(&self.to)) else { return false };
-        let has =
-            |slots: &[Slot], what: fn(&Queue) -> u32| slots.iter().all(|&slot| storage.queue(slot).map_or(0, what) > 0);
-        if !has(&from, Queue::items) || !has(&to, Queue::free) {
-            return false;
+    /// Reads an item from each queue and writes the result, which can be taken when it is ready.
+    /// Returns the number of items; 0 if an item or room is missing.
+    fn begin(&mut self, storage: &mut Storage) -> u64 {
+        let (mut from, mut to) = (Vec::new(), Vec::new());
+        for ((&read, &write), left) in self.from.iter().zip(&self.to).zip(&self.left) {
+            let (Some(read), Some(write)) = (storage.find(read), storage.find(write)) else { return 0 };
+            let has = |slot: Slot, what: fn(&Queue) -> u32| storage.queue(slot).map_or(0, what) > 0;
+            let (item, room) = (has(read, Queue::items), has(write, Queue::free));
+            if !(*left || item && room) {
+                return 0;
+            }
+            from.extend(item.then_some(read));
+            to.extend(room.then_some(write));
         }
-        let mut sum = 0.0;
-        for slot in from {
-            sum += storage.get(slot).map_or(0.0, f64::from_bits);
-            storage.head_moves(slot);
+        let items: Vec<u64> = from.iter().filter_map(|&slot| storage.get(slot)).collect();
+        from.iter().for_each(|&slot| storage.head_moves(slot));
+        if let Some(result) = items.iter().copied().reduce(|a, b| self.by.of(a, b)) {
+            to.iter().for_each(|&slot| {
+                storage.put(slot, result);
+            });
+            self.written = to;
         }
-        to.into_iter().for_each(|slot| {
-            storage.put(slot, sum.to_bits());
-        });
-        true
+        items.len() as u64
     }
 }

@@ -59,8 +59,8 @@ impl QmdSettings {
         let queue = ID + SUBJECT + 6 * entry;
         let stage = ITEM + FLAGS + sender + values(self.queues) + entry;
         // For each direction there is a global pool, and for as many threads as there are contexts
-        // the thread, its pool, its weight, its credits in hand and their age.
-        let member = SUBJECT + 2 * values(u64::from(self.local_credits) + 1) + entry + AGE;
+        // the thread, its pool, its weight, its share, its credits in hand and their age.
+        let member = SUBJECT + 2 * values(u64::from(self.local_credits) + 1) + 2 * entry + AGE;
         let pools = 2 * (entry + contexts * member);
         // The scheduler has a gate for each pair of requesters, like the allocators of the network.
         let seen = (2 * lines + sharers) / self.engines;

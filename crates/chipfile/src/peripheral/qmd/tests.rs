@@ -10,6 +10,7 @@ use crate::peripheral::Device;
 use crate::peripheral::port::{Cancelled, Effect, Hold, Subject};
 use crate::peripheral::settings::Or;
 use baton_machine::device::{Payload, Words};
+use baton_machine::queues::Combine;
 use baton_units::Cycles;
 use buffers::{Retry, Schedule};
 use std::collections::BTreeMap;
@@ -417,8 +418,11 @@ fn the_reducer_sums_in_the_order_of_its_queues() {
     let mut bench = Bench::new(&settings());
     let from = bench.queues(4, 3);
     let to = bench.queues(4, 3);
-    assert_eq!(bench.call(0, QueueRequest::Reduce { from, to, count: 3 }), Ok(0));
-    assert_eq!(bench.call(0, QueueRequest::Reduce { from: to, to: from, count: 3 }), Err(QueueRefusal::Refused));
+    assert_eq!(bench.call(0, QueueRequest::Reduce { by: Combine::FloatSum, from, to, count: 3 }), Ok(0));
+    assert_eq!(
+        bench.call(0, QueueRequest::Reduce { by: Combine::FloatSum, from: to, to: from, count: 3 }),
+        Err(QueueRefusal::Refused)
+    );
     let (large, small) = (1e16, 1.0);
     for (worker, value) in [(2, -large), (0, small), (1, large)] {
         bench.at(100 + u64::from(worker) * 10, worker, put(from.plus(worker), f64::to_bits(value)));

@@ -38,6 +38,9 @@ impl Qmd {
             }
             None => self.arms.forget(thread),
         }
+        if (one.is_some() || queue == ANY_QUEUE) && self.reducers.leave(thread, one) {
+            port.tick_at(now + 1);
+        }
         for slot in 0..self.pools.len() {
             if queue == ANY_QUEUE || one.and_then(|queue| self.storage.find(queue)).is_some_and(|at| at.0 == slot) {
                 let pools = self.pools[slot].iter_mut().flatten();

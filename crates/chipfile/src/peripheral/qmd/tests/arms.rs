@@ -71,6 +71,21 @@ fn without_a_crowd_or_without_a_limit_a_timed_request_waits_on() {
     assert_eq!(patient.answer(one), None);
 }
 
+/// However short patience is, a request has its turn before it is dropped.
+#[test]
+fn a_request_that_can_be_served_is_not_dropped_before_its_turn() {
+    let mut bench = Bench::new(&QmdSettings { patience: Or(1), ..settings() });
+    bench.crowd(true);
+    let queues = bench.queues(8, 2);
+    (0..8).for_each(|item| assert_eq!(said(&mut bench, 1_000 * item, 0, put(queues, item)), Ok(0)));
+    let all: Vec<u32> = (0..8).map(|cpu| bench.at(20_000, cpu, get_timed(queues, false))).collect();
+    let empty = bench.at(20_000, 9, get_timed(queues.plus(1), false));
+    bench.run_to(21_000);
+    let items: Vec<Said> = all.iter().map(|&one| bench.said(one).expect("answered")).collect();
+    assert_eq!(items, (0..8).map(Ok).collect::<Vec<_>>());
+    assert_eq!(bench.said(empty), Some(Err(QueueRefusal::Dropped)));
+}
+
 /// A row that is served from time to time is not dropped: patience counts from the last service.
 #[test]
 fn a_head_is_as_old_as_the_last_service_before_it() {

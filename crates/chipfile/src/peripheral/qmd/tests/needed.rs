@@ -144,7 +144,7 @@ fn what_cannot_be_joined_reduced_or_balanced_is_refused() {
     let credited = QueueId(bench.call(0, asked).expect("room") as u32);
     let plain = bench.queues(4, 4);
     let join = QueueRequest::Join { queue: credited, direction: Direction::Enqueue, weight: 0 };
-    let reduce = |from, to| QueueRequest::Reduce { from, to, count: 2 };
+    let reduce = |from, to| QueueRequest::Reduce { by: Combine::FloatSum, from, to, count: 2 };
     let balance = QueueRequest::Balance { first: credited, count: 2 };
     for asked in [join, balance, reduce(plain, plain.plus(1)), reduce(credited, plain), reduce(plain, credited)] {
         assert_eq!(bench.call(0, asked), Err(QueueRefusal::Refused), "{asked:?}");
@@ -168,7 +168,7 @@ fn of_equals_the_balancer_takes_the_next() {
 fn reducing() -> (Bench, QueueId, QueueId) {
     let mut bench = Bench::new(&settings());
     let (from, to) = (bench.queues(1, 2), bench.queues(1, 2));
-    assert_eq!(bench.call(0, QueueRequest::Reduce { from, to, count: 2 }), Ok(0));
+    assert_eq!(bench.call(0, QueueRequest::Reduce { by: Combine::FloatSum, from, to, count: 2 }), Ok(0));
     (bench, from, to)
 }
 
@@ -206,4 +206,65 @@ fn a_sum_that_is_under_way_is_kept_where_its_reducer_ends() {
     let sum = bench.at(200, 0, get(to));
     bench.run_to(1000);
     assert_eq!([waits, sum].map(|get| number(bench.answer(get))), [Some(3.0); 2]);
+}
+
+/// A reducer of three queues in pairs of workers' queues, and the first queue that it writes.
+fn reducer(bench: &mut Bench, by: Combine) -> [QueueId; 2] {
+    let (from, to) = (bench.queues(4, 3), bench.queues(2, 3));
+    assert_eq!(bench.call(0, QueueRequest::Reduce { by, from, to, count: 3 }), Ok(0));
+    [from, to]
+}
+
+#[test]
+fn a_reducer_combines_as_it_was_told() {
+    let float = |value: f64| value.to_bits();
+    let floats = [float(2.5), float(-4.0), float(1.0)];
+    let integers = [5u64, u64::MAX - 6, 3];
+    for (by, items, result) in [
+        (Combine::FloatSum, floats, float(-0.5)),
+        (Combine::FloatMinimum, floats, float(-4.0)),
+        (Combine::FloatMaximum, floats, float(2.5)),
+        (Combine::IntegerSum, integers, 1),
+        (Combine::IntegerMinimum, integers, u64::MAX - 6),
+        (Combine::IntegerMaximum, integers, 5),
+    ] {
+        let mut bench = Bench::new(&settings());
+        let [from, to] = reducer(&mut bench, by);
+        for (worker, item) in (0..).zip(items) {
+            bench.at(100, worker, put(from.plus(worker), item));
+        }
+        let got = bench.at(200, 5, get(to.plus(1)));
+        bench.run_to(1000);
+        assert_eq!(bench.answer(got).expect("combined").1, Ok(result), "{by:?}");
+    }
+}
+
+/// A member that has ended is waited for no more: neither for its item nor for room in its queue. What it had sent counts.
+#[test]
+fn a_reducer_goes_on_without_a_member_that_has_ended() {
+    let mut bench = Bench::new(&settings());
+    let [from, to] = reducer(&mut bench, Combine::IntegerSum);
+    let join = |queue| QueueRequest::Join { queue, direction: Direction::Enqueue, weight: 1 };
+    assert_eq!(bench.call(2, join(from.plus(2))), Ok(0));
+    assert_eq!(bench.call(1, join(from.plus(2))), Err(QueueRefusal::Refused), "it has a member");
+    assert_eq!(bench.call(1, join(to)), Err(QueueRefusal::Refused), "no reducer reads it");
+    bench.at(100, 2, put(from.plus(2), 100));
+    for turn in 0..6 {
+        for worker in 0..2 {
+            bench.at(200 + 50 * turn, worker, put(from.plus(worker), 1 + turn));
+        }
+    }
+    let first: Vec<u32> = (0..2).map(|worker| bench.at(150, worker, get(to.plus(worker)))).collect();
+    bench.run_to(5_000);
+    assert_eq!(first.iter().map(|&got| bench.answer(got).expect("the first sum").1).collect::<Vec<_>>(), [Ok(102); 2]);
+    assert_eq!(bench.count("reduced"), 1, "then the third item is missing");
+    bench.step(Step::Retire, [102, ANY_QUEUE, 0]);
+    for turn in 1..4 {
+        let got: Vec<u32> = (0..2).map(|worker| bench.at(6_000 + 100 * turn, worker, get(to.plus(worker)))).collect();
+        bench.run_to(6_090 + 100 * turn);
+        assert_eq!(
+            got.iter().map(|&got| bench.answer(got).expect("a sum").1).collect::<Vec<_>>(),
+            [Ok(2 + 2 * turn); 2]
+        );
+    }
 }
