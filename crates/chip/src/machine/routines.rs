@@ -43,8 +43,9 @@ pub(crate) fn create(spawn: Spawn, f: Box<dyn FnOnce()>) -> Result<Guest, Refuse
         }
         None => return Err(Refused::Threads(routines.all.iter().flatten().count())),
     };
-    let stack = GuestStack::open(&arena, offset).map_err(|error| Refused::Memory(error.to_string()))?;
-    with(|engine| engine.add_thread(id, spawn))?;
+    let stack = GuestStack::open(&arena, offset).map_err(|error| Refused::Memory(error.to_string()));
+    let added = stack.and_then(|stack| with(|engine| engine.add_thread(id, spawn)).map(|()| stack));
+    let stack = added.inspect_err(|_| routines.free_stacks.push(offset))?;
     let routine = Routine::with_stack(stack, move |yielder, ()| {
         own(|thread| thread.yielder = yielder);
         Engine::attend();

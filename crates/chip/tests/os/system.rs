@@ -76,8 +76,11 @@ fn affinity_is_kept_and_idle_cores_steal() {
     assert!(outcome.cycles < Cycles(250_000), "{}", outcome.cycles);
     assert!(seen.borrow()[0] && seen.borrow()[1] && seen.borrow()[3]);
     let nowhere = Spawn { name: "odd".into(), affinity: vec![CoreId(9)], ..Spawn::default() };
-    let refused = Simulation::new(&chip, &Options::default()).unwrap().spawn(nowhere, || {});
+    let mut simulation = Simulation::new(&chip, &Options { threads: 1, ..Options::default() }).unwrap();
+    let refused = simulation.spawn(nowhere, || {});
     assert_eq!(refused, Err(Refused::Affinity { thread: "odd".into(), cores: vec![9], cpus: vec![], has: 4 }));
+    let another = simulation.spawn(Spawn::default(), || {});
+    assert!(another.is_ok(), "{another:?}: the refused thread has left its place to others");
 }
 
 #[test]
