@@ -10,7 +10,7 @@ use baton_replay::predict::{PredictError, Predicted};
 use baton_replay::run::Choice;
 use baton_replay::{Ask, Prediction, predict};
 use baton_trace::{
-    Address, Clock, How, Lock, Mode, ProcessIndex, SiteId, ThreadIndex, Ticks, Trace, TraceBuilder, What,
+    Address, Clock, How, Lock, Meta, Mode, ProcessIndex, SiteId, ThreadIndex, Ticks, Trace, TraceBuilder, What,
 };
 
 const A: Address = 0x1000;
@@ -161,6 +161,15 @@ fn a_lock_of_its_own_is_what_it_is_for_all() {
     assert_eq!(figures(same), Predicted { recorded: false, ..figures(own) });
     assert_eq!(figures(both), figures(all));
     assert!(mixed.acquisitions == own.acquisitions && mixed.failed.is_none());
+}
+
+#[test]
+fn a_recorded_lock_that_baton_does_not_have_is_named() {
+    let mut trace = recorded([A, A]);
+    trace.meta = Some(Meta { lock: Some("./libmine.so".into()), ..Meta::default() });
+    let prediction = asked(&trace, Vec::new(), Vec::new()).unwrap();
+    let name = prediction.recorded_lock;
+    assert!(name.contains("./libmine.so") && name.contains("futex") && !name.contains("glibc"), "{name}");
 }
 
 /// The same event at a `pthread_spinlock_t`.
