@@ -6,7 +6,7 @@
 //! | [`promising`] | which locks to measure, by prediction |
 //! | [`contest`] | alternating runs, until the contest is decided |
 //! | [`significance`] | whether paired runs differ |
-//! | [`subject`] | the recorded program that is tried |
+//! | [`mod@subject`] | the recorded program that is tried |
 //! | [`turns`] | a contest within a budget, with a bar |
 //! | [`against`] | a program against an earlier one |
 //! | [`answer`] | the answer as text and JSON |
