@@ -7,6 +7,7 @@ use baton_host::launch::choice::{self, Choice};
 use baton_host::launch::program::Program;
 use baton_report::symbols;
 use baton_sync::lock::assign::{self, DEFAULT, GLIBC, ObjectRange, Place};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -193,9 +194,9 @@ pub(in crate::cmd) fn unmatched<'a>(names: &'a [String], settled: &[Vec<u64>]) -
     let had = |name: &str| {
         settled.iter().any(|places| names.iter().zip(places).any(|(other, &mutexes)| other == name && mutexes > 0))
     };
-    let mut missing: Vec<&str> = names.iter().map(String::as_str).filter(|name| !had(name)).collect();
-    missing.dedup();
-    missing
+    // The parts of a name with exceptions do not stand side by side.
+    let mut told = BTreeSet::new();
+    names.iter().map(String::as_str).filter(|name| !had(name) && told.insert(*name)).collect()
 }
 
 #[cfg(test)]
@@ -238,5 +239,17 @@ mod tests {
             "app+0x1-0x2#3=clh:futex,app+0x1-0x2#3=ticket:futex,app+0x1-0x2=mcs:futex,default=ticket:futex"
         );
         assert_eq!(found.names, ["hot", "rest", "rest"]);
+    }
+
+    /// The exceptions of all names stand before all places, so the parts of a name are apart.
+    #[test]
+    fn a_name_without_a_mutex_is_told_once() {
+        let first = Place { nth: Some(1), ..place(1) };
+        let found =
+            OneByOne::new("x=mcs,y=mcs", None, |_| Ok(Found { places: vec![place(1)], except: vec![first.clone()] }));
+        let found = found.unwrap();
+        assert_eq!(found.names, ["x", "y", "x", "y"]);
+        assert_eq!(unmatched(&found.names, &[vec![0; 4]]), ["x", "y"]);
+        assert_eq!(unmatched(&found.names, &[vec![0, 0, 0, 1]]), ["x"]);
     }
 }
