@@ -77,6 +77,16 @@ fn results_keep_their_published_form() {
     assert!(fixed["network_utilisation"].is_null() && fixed["by_core"].as_array().unwrap().is_empty());
 }
 
+/// The options of an OpenMP team have `dispatch` if it was given.
+#[test]
+fn a_team_shows_where_its_tasks_wait() {
+    let of = |more: &[&str]| {
+        let args = ["sim", "--json", "--workload", "epcc-task", "--iterations", "1", "--think", "0"];
+        json(&[&args[..], &SMALL, more].concat(), "1")["workload_options"]["dispatch"].clone()
+    };
+    assert_eq!([of(&["--dispatch", "steal"]), of(&[])], ["steal".into(), Value::Null]);
+}
+
 #[test]
 fn applications_cpus_and_cores_that_are_off_have_their_figures() {
     let schema: Value = serde_json::from_str(include_str!("../../../../docs/schema/sim.schema.json")).unwrap();

@@ -9,6 +9,9 @@ use std::path::PathBuf;
 /// The workloads whose runs show the options of [`InputArgs`].
 const WORKLOADS: [&str; 5] = ["clusters", "firewall", "distributor", "regression", "tasks"];
 
+/// How the names of workloads begin that run OpenMP teams, whose tasks wait where `--dispatch` says.
+const TEAMS: &str = "epcc";
+
 /// The options of the workloads with packets, jobs and vectors.
 #[derive(Clone, clap::Args)]
 pub(super) struct InputArgs {
@@ -140,12 +143,16 @@ pub(super) fn check(args: &Args) -> Result<(), BadInput> {
     }
 }
 
-/// Adds these options to those that a run shows, if the run's workload is in [`WORKLOADS`].
+/// Adds these options to those that a run shows, if the run's workload is in [`WORKLOADS`]. Adds
+/// `dispatch` alone, if it was given, for an OpenMP team.
 pub(super) fn shown(args: &Args, options: &mut serde_json::Value) {
+    let inputs = &args.inputs;
+    if let (true, Some(dispatch)) = (args.workload.text().starts_with(TEAMS), inputs.dispatch) {
+        options["dispatch"] = dispatch.name().into();
+    }
     if !WORKLOADS.contains(&args.workload.text()) {
         return;
     }
-    let inputs = &args.inputs;
     let more = serde_json::json!({
         "packets": inputs.packets, "rules": inputs.rules, "data": inputs.data, "clusters": inputs.clusters,
         "pool": inputs.pool, "blocks": inputs.blocks, "suspicious": inputs.suspicious, "prefetch": inputs.prefetch,
