@@ -74,8 +74,7 @@ pub fn compile(trace: &Trace, chip: &Chip, probes: Probes) -> Program {
 /// Like [`compile`]; `work` says which thread does the work that threads shared out.
 pub fn compile_with(trace: &Trace, chip: &Chip, probes: Probes, work: Work) -> Program {
     let scale = Scale::new(trace, chip);
-    // If the chip's network cannot be built, prices stay zero: running the program on the chip will
-    // report the error.
+    // Prices stay zero if the chip's network cannot be built; the program's run reports the error.
     let prices = Prices::of(chip).unwrap_or_default();
     let background = baton_trace::analysis::background(trace);
     let mut walked = walk::Walk::over(trace, chip, &prices, rounds::times(trace, &background));

@@ -56,8 +56,7 @@ pub(super) fn path(
     for segment in &path.segments {
         *parts.entry(what(&segment.doing)).or_default() += segment.end.since(segment.begin);
     }
-    // The path's time along threads is split into time inside of each lock's critical sections, and
-    // the rest.
+    // Time along threads is split into time inside of each lock's critical sections, and the rest.
     for (word, _, time) in along(&path.sections) {
         if let Some(all) = parts.get_mut(&(word, None, None)) {
             *all = all.since(time);

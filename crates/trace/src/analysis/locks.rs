@@ -40,8 +40,7 @@ pub struct Analysis {
     pub threads: Vec<ThreadReport>,
     /// Notes about objects: process, address and code of each, without duplicates.
     pub notes: Vec<(ProcessIndex, u64, u32)>,
-    /// Time that the recorder took from the threads in pauses ([`What::Pause`]), summed over
-    /// threads.
+    /// Time that the recorder took in pauses ([`What::Pause`]), summed over threads.
     pub pauses: Ticks,
     /// Time in which at least one lock was free while a thread waited for it: the most that other
     /// locks can win.
