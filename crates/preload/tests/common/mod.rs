@@ -87,7 +87,7 @@ pub fn compiles(name: &str, test: &str) -> bool {
         child.wait().unwrap().success()
     };
     match name {
-        "cxx.cpp" | "atomic_wait.cpp" => baton_needs::has("c++", test),
+        "cxx.cpp" | "atomic_wait.cpp" | "wrapped.cpp" => baton_needs::has("c++", test),
         "omp.c" | "omp_regions.c" => *OPENMP.get_or_init(openmp) || baton_needs::missing("cc -fopenmp", test),
         _ => true,
     }
