@@ -27,7 +27,7 @@ pub const RING: u32 = 8;
 pub enum Found {
     /// The slot is free: the thread is the work-share's first, and opens it.
     Free,
-    /// The work-share is open.
+    /// Another thread was the work-share's first and has opened it: its work can be read.
     Open,
     /// The slot is closed to this work-share, as the region is cancelled: the work-share is kept in
     /// `beyond`.

@@ -64,7 +64,8 @@ impl Table {
     }
 }
 
-/// The standing of a thread.
+/// The kinds of threads whose ranks the tests compare: each by its place in its application and by
+/// what it has reported.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Standing {
     /// The thread is alone in its application and reports that it spins.

@@ -51,7 +51,7 @@ impl WaitState {
 pub(crate) enum Waited {
     /// A cell, by its offset in guest memory.
     Cell(usize),
-    /// The end of a thread.
+    /// The end of another thread, in a join.
     Thread(ThreadId),
     /// A time.
     Time,

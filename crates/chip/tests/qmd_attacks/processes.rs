@@ -91,7 +91,8 @@ fn a_permission_is_for_one_direction() {
         assert_eq!(call(QueueRequest::Release(queue)), Err(QueueRefusal::Refused));
         assert_eq!(moving::migrate(queue, 0), Err(QueueRefusal::Refused));
         let itself = Simulated::device(0).expect("there is one");
-        // The request as it travels, because the value in the register is what counts.
+        // The same dequeue as bare words, past the typed protocol: the QIMU must refuse it by the
+        // queue's id in the words.
         let Words { tag, words } = get(queue).to_words();
         assert_ne!(itself.request(tag, [words[0], 0]).wait().status, 0);
     };

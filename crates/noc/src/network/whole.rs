@@ -21,7 +21,8 @@ pub struct Network<A: Arbiter> {
     pub(crate) state: State<A::State>,
     /// Memory for the allocations of one cycle; nothing in it outlives the cycle.
     pub(crate) scratch: Scratch,
-    /// Memory for the checks in debug builds.
+    /// Scratch memory of the checks in debug builds, kept so that the checks allocate nothing; no
+    /// content outlives a check.
     #[cfg(debug_assertions)]
     pub(crate) under_way: UnderWay,
 }

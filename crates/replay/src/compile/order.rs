@@ -79,7 +79,7 @@ struct Needy {
     /// Locks of which a holder needs other threads directly, or through a lock that it takes
     /// meanwhile.
     locks: BTreeSet<Held>,
-    /// Locks that threads take in both orders, with the number of their circle.
+    /// The locks that lie in a circle, each with the circle's number.
     circles: BTreeMap<Held, usize>,
 }
 
@@ -125,7 +125,9 @@ impl Needy {
     }
 }
 
-/// Finds locks that threads take within each other in both orders, and numbers their circles.
+/// Finds the circles of locks. From each lock of a circle each other one can be reached by going from
+/// a lock to one that a thread takes while it holds it; a semaphore of which a thread takes a unit
+/// while it holds another is a circle of its own. Returns the circle's number for each such lock.
 fn circles(inner: &BTreeMap<Held, BTreeSet<Held>>) -> BTreeMap<Held, usize> {
     // Kosaraju's algorithm: a first search orders the locks by when it leaves them, a second one
     // follows the edges backwards.

@@ -16,8 +16,9 @@ pub type TicketBarging<M> = Barging<M, TicketQueue<M>>;
 /// Set in a word of the served number while a thread may sleep on it.
 const SLEEPERS: u32 = 1;
 
-/// The queue: the next number to give out, and the served number: twice the last even one in the
-/// first word and twice the last odd one in the second, each with [`SLEEPERS`]. All wrap.
+/// The queue: the next number to give out, and the two numbers that were served last. The first word
+/// of `served` has twice the even one of them, the second word twice the odd one; [`SLEEPERS`] may be
+/// set in each. All numbers wrap.
 #[repr(C)]
 pub struct TicketQueue<M: Machine> {
     next: M::Atomic<u32>,

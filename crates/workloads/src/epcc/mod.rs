@@ -72,7 +72,8 @@ struct Set {
     delay: Cycles,
     lock: String,
     barrier: String,
-    /// Where tasks wait until a thread takes them.
+    /// Which queues tasks wait in until a thread takes them: the team's one queue, or a list for
+    /// each thread.
     tasks: TaskQueue,
 }
 

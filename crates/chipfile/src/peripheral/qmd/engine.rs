@@ -84,7 +84,7 @@ impl Moves {
         directions
     }
 
-    /// Forgets the moves of a queue that was released.
+    /// Forgets the moves of a released queue's head and tail that are not due yet.
     pub(super) fn forget(&mut self, slot: Slot) {
         self.0.retain(|(_, of, _)| *of != slot);
     }

@@ -70,7 +70,8 @@ pub(crate) struct Args {
     /// Locks, with commas (`baton list locks`). `all`, or left out: every lock that `run` offers.
     /// Or locks one by one, as one row: NAME=LOCK,…,default=LOCK, where NAME is a name of the
     /// report (a lock, a function, FILE:LINE), and LOCK may be glibc or have its wait policy behind
-    /// a colon. A lock that is not named stays glibc's.
+    /// a colon. A lock that is not named gets the default's
+    /// lock; without a default it stays glibc's.
     #[arg(long, value_name = "LOCKS")]
     lock: Vec<String>,
     #[command(flatten)]

@@ -59,8 +59,9 @@ impl<A: Arbiter> Cycle<'_, A> {
         outputs
     }
 
-    /// Steps one and two for a port with several bids: picks a virtual channel for each output,
-    /// then an output. Returns the chosen input.
+    /// Steps one and two for an input port on which several virtual channels bid: keeps one virtual
+    /// channel for each output, then picks an output. Returns the number, within the router, of the
+    /// virtual channel that bids for that output.
     pub(crate) fn pick_channel(&mut self, first: usize, w: usize, mut bids: u64, k: usize) -> usize {
         let shift = self.spec.shift;
         let input = (first + (w << 6 | bids.trailing_zeros() as usize)) >> shift;

@@ -125,7 +125,8 @@ impl Closure {
         &self.matrix[from * self.per_row() + to / TILE].0[to % TILE]
     }
 
-    /// The first row and column of a tile, by its number among the tiles that are updated.
+    /// The first row and column of a tile, by its number among all tiles of the rows
+    /// that are updated.
     fn tile(&self, number: usize) -> (usize, usize) {
         ((STEP + 1 + number / self.per_row()) * TILE, number % self.per_row() * TILE)
     }
