@@ -1,6 +1,7 @@
 //! Producers and consumers at a bounded queue.
 
 use crate::models::{self, Channel, MODELS, Model, ModelInfo, ModelVisitor, Whole};
+use crate::requests::unmade;
 use crate::{Charge, Figure, Knobs, Probe, Refused, Team, Think, Workload, WorkloadInfo, expect, share};
 use baton_machine::units::Cycles;
 use baton_machine::{Atomic, Machine, Ordering::Relaxed, Wait};
@@ -281,6 +282,7 @@ impl Workload for Queueing {
                 let without = if posted { ", and takes posted requests without device.qimu" } else { "" };
                 Refused::because(format!("{error}; a chip has one with device.kind = \"qmd\", as caf16{without}"))
             }
+            BadTransport::Queue(name, error @ QueueError::NoRoom(_)) => unmade(name, error),
             _ => Refused::because(error),
         })
     }
