@@ -277,12 +277,13 @@ impl Workload for Queueing {
                 .ok_or_else(|| Refused::unknown("model", info.name, MODELS.iter().map(|model| model.name)))?,
         };
         made.map_err(|error| match error {
-            BadTransport::Queue(_, QueueError::NoDevice) => {
-                let posted = matches!(self.queue, Way::Model(info) if info.device);
-                let without = if posted { ", and takes posted requests without device.qimu" } else { "" };
-                Refused::because(format!("{error}; a chip has one with device.kind = \"qmd\", as caf16{without}"))
+            BadTransport::Queue(name, QueueError::NoDevice)
+                if matches!(self.queue, Way::Model(info) if info.device) =>
+            {
+                let refused = unmade(name, QueueError::NoDevice);
+                Refused::because(format!("{refused}, and takes posted requests without device.qimu"))
             }
-            BadTransport::Queue(name, error @ QueueError::NoRoom(_)) => unmade(name, error),
+            BadTransport::Queue(name, error) => unmade(name, error),
             _ => Refused::because(error),
         })
     }
