@@ -131,7 +131,7 @@ impl Device {
             QueueRequest::from_words(words)
             && speaks(self.0, QueueDevice::KIND)
         {
-            devices(|devices| devices.subjects.joins(running()));
+            qimu::joins();
         }
     }
 

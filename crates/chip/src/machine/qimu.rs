@@ -160,8 +160,9 @@ pub(super) fn call(device: u32, words: Words) -> Answer {
     Answer::from(said.to_words())
 }
 
-/// Records that the running thread has joined the credits of a queue.
-fn joins() {
+/// Records that the running thread has something at devices: credits of a queue, or an interrupt that
+/// it asked for.
+pub(super) fn joins() {
     devices(|devices| devices.subjects.joins(running()));
 }
 
