@@ -35,8 +35,7 @@ impl Judge {
         self.claims.push(if self.full {
             judged
         } else {
-            let (holds, verdict) = (None, Verdict::NotJudged);
-            Claim { holds, verdict, why: format!("needs the full run: {needs}"), ..judged }
+            judged.open(Some(paper), rule, format!("needs the full run: {needs}"))
         });
     }
 
@@ -50,10 +49,11 @@ impl Judge {
         needs: &str,
         missed: impl Into<String>,
     ) {
-        let ours = holds.map(|holds| Interval { mean: f64::from(u8::from(holds)), half: None });
-        self.push(claim, 1.0, ours, Rule::Condition(rule), needs, missed);
+        self.weighed(claim, rule, holds.map(Verdict::of), needs, missed);
     }
-    /// Judges a condition over figures with intervals; `None` if their experiments were not run.
+
+    /// Judges a condition over figures with intervals; `verdict` is `None` if the experiments of the
+    /// condition were not run.
     pub fn weighed(
         &mut self,
         claim: Claim,
@@ -62,13 +62,16 @@ impl Judge {
         needs: &str,
         missed: impl Into<String>,
     ) {
-        let open = verdict == Some(Verdict::CannotTell) && self.full;
-        self.condition(claim, rule, verdict.map(|verdict| verdict == Verdict::Holds), needs, missed);
-        if let Some(claim) = self.claims.last_mut().filter(|_| open) {
-            let why = std::mem::take(&mut claim.why);
-            claim.ours = None;
-            claim.decide(Verdict::CannotTell, format!("at least one interval lies on both sides of a border; {why}"));
+        let rule = Rule::Condition(rule);
+        if verdict == Some(Verdict::CannotTell) && self.full {
+            let why = format!("at least one interval lies on both sides of a border; {}", missed.into());
+            let mut claim = claim.open(Some(1.0), rule, "");
+            claim.decide(Verdict::CannotTell, why);
+            return self.claims.push(claim);
         }
+        let came_out = |verdict| f64::from(u8::from(verdict == Verdict::Holds));
+        let ours = verdict.map(|verdict| Interval { mean: came_out(verdict), half: None });
+        self.push(claim, 1.0, ours, rule, needs, missed);
     }
 }
 

@@ -76,13 +76,17 @@ impl<D: Draw, F> Tornado<'_, D, F> {
             let values = self.values(group, &places);
             Some(Span { name: group.to_owned(), least: values.first()?.clone(), greatest: values.last()?.clone() })
         };
-        let mut rows: Vec<Span> = groups.filter_map(row).collect();
-        let width = |row: &Span| row.greatest.0 - row.least.0;
-        rows.sort_by(|a, b| width(b).total_cmp(&width(a)));
-        let note =
-            "Each row varies one open choice: the least and the greatest effect, and the choice that gives each.";
-        let others = others.iter().map(|(value, name)| (*value, (*name).to_owned())).collect();
-        let (title, x) = ("What the headline hangs on".to_owned(), x.to_owned());
-        (!rows.is_empty()).then(|| Figure::from(Spans { title, x, usual, others, rows }).named("tornado").noted(note))
+        tornado(groups.filter_map(row).collect(), x, usual, others)
     }
+}
+
+/// The tornado chart of these rows, the one with the greatest effect first; the rest is as for
+/// [`Tornado::figure`].
+pub fn tornado(mut rows: Vec<Span>, x: &str, usual: Option<f64>, others: &[(f64, &str)]) -> Option<Figure> {
+    let width = |row: &Span| row.greatest.0 - row.least.0;
+    rows.sort_by(|a, b| width(b).total_cmp(&width(a)));
+    let note = "Each row varies one open choice: the least and the greatest effect, and the choice that gives each.";
+    let others = others.iter().map(|(value, name)| (*value, (*name).to_owned())).collect();
+    let (title, x) = ("What the headline hangs on".to_owned(), x.to_owned());
+    (!rows.is_empty()).then(|| Figure::from(Spans { title, x, usual, others, rows }).named("tornado").noted(note))
 }

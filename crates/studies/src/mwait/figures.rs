@@ -6,8 +6,9 @@ use super::open;
 use super::results::{Of, Results, energy, power, time, without_base};
 use super::run::{Arm, Figures, Load};
 use super::why::said;
+use crate::kit;
 use crate::page::Figure;
-use baton_plot::{Lines, Point, Series, Span, Spans, Table, number};
+use baton_plot::{Lines, Point, Series, Span, Table, number};
 
 /// Cycles of a second.
 const CLOCK: f64 = 2.1e9;
@@ -165,13 +166,7 @@ fn tornado(results: &Results<'_>) -> Option<Figure> {
         (values.len() > 1).then(|| Span { name: name.to_owned(), least, greatest })
     };
     let shown = |name: &&str| !name.contains("watts") && !name.contains("lengths");
-    let mut rows: Vec<Span> = open::names().filter(shown).filter_map(row).collect();
-    let width = |row: &Span| row.greatest.0 - row.least.0;
-    rows.sort_by(|a, b| width(b).total_cmp(&width(a)));
+    let rows = open::names().filter(shown).filter_map(row).collect();
     let usual = results.faster(Of::most(TASKS)).map(|of| of.mean);
-    let (title, x) =
-        ("What the headline hangs on".to_owned(), "time of tasks at 64 cores, original over 1spinner".to_owned());
-    let others = vec![(23.0, "paper".to_owned())];
-    let note = "Each row varies one open choice: the least and the greatest effect, and the choice that gives each.";
-    (!rows.is_empty()).then(|| Figure::from(Spans { title, x, usual, others, rows }).named("tornado").noted(note))
+    kit::open::tornado(rows, "time of tasks at 64 cores, original over 1spinner", usual, &[(23.0, "paper")])
 }

@@ -93,17 +93,14 @@ impl Study for Mwait {
 /// The notes that stand first on the study's page.
 const NOTES: [&str; 4] = [
     "The paper prints curves without numbers: of its figures the text's values are all that can be compared. Its prices of MWAIT and of \
-        futexes, its spin \
-     budget, the lengths of figure 1 and the watts are not given; they are varied below.",
+     futexes, its spin budget, the lengths of figure 1 and the watts are not given; they are varied below.",
     "Claims A7 and A8 concern the same runs: to be 23 times faster with 6 times less energy, the new locks must draw 3.8 times the mean \
-        power of the original. This \
-     node spans 252 to 718 W, a factor of 2.85, so both cannot hold at once: with 6 times less energy it is at most 17 times faster, with 23 times faster it \
-     takes at least 8 times less energy. The abstract says power, the text energy.",
+     power of the original. This node spans 252 to 718 W, a factor of 2.85, so both cannot hold at once: with 6 times less energy it is at \
+     most 17 times faster, with 23 times faster it takes at least 8 times less energy. The abstract says power, the text energy.",
     "The cost of an iteration is the time of a run with twice the iterations less that of a run with the iterations once, so that starts \
         and ends are in neither.",
     "One run each of figure 2's locks on this chip, with 2 and 64 threads, was seen before the rules were written: A5, A6, and the \
-        falsifier of few cores are \
-     no blind predictions. Those of figure 1, of tasks and of barriers were not seen.",
+     falsifier of few cores are no blind predictions. Those of figure 1, of tasks and of barriers were not seen.",
 ];
 
 #[cfg(test)]

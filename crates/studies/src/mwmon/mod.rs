@@ -111,22 +111,20 @@ impl Study for Mwmon {
 /// The notes that stand first on the study's page.
 const NOTES: [&str; 3] = [
     "Tables 1 and 2 of the paper give different times for nearly the same mechanism, so all runs are made under two sets of prices, called \
-        readings. The prices of the chip file meet table 1 (rows mwmon, \
-     spin-loops-halt, pthreads), those of reading 2 meet table 2 (rows mwmon, pthreads). Every part names its reading.",
+     readings. The prices of the chip file meet table 1 (rows mwmon, spin-loops-halt, pthreads), those of reading 2 meet table 2 (rows \
+     mwmon, pthreads). Every part names its reading.",
     "The slowdown of table 1's work on this chip was known before the rules were written (`docs/results/waiting.md`); those of figures 4 \
         and 5 were not.",
     "Of figure 5 the sparse product is whole; of LU and of transitive closure one step runs on eight rows of blocks, and of BT the stencil \
-        of its right-hand side \
-     on eight planes. Guests take no cycles to fetch instructions.",
+     of its right-hand side on eight planes. Guests take no cycles to fetch instructions.",
 ];
 
 /// The note that gives the name under which the later rules are frozen.
 fn later() -> String {
     format!(
         "The rules over all four kernels (M8 to M11: transitive closure, means and bests of four, BT's stencil) came later, and before \
-            those two kernels ran with a \
-         helper in the paper's sizes (small ones had, in tests): they are frozen as {}. Those of the sparse product and of LU alone are as \
-         they were.",
+         those two kernels ran with a helper in the paper's sizes (small ones had, in tests): they are frozen as {}. Those of the sparse \
+         product and of LU alone are as they were.",
         inputs::rules(&LATER, None)
     )
 }

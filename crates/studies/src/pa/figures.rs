@@ -100,8 +100,7 @@ fn beyond(results: &Results<'_>) -> Option<Figure> {
     rows.extend(mean.map(|mean| [vec!["mean".to_owned()], mean].concat()));
     let header: Vec<&str> = ["mix"].into_iter().chain(policies.iter().copied()).collect();
     let note = "Percent more speed than Default on 1FC-12SC. `linux` is what Linux does with CPUs of unlike capacities; `crit` hears who \
-        waits for whom, and programs on this wait \
-                tell it nothing; `pa-speedup` has parallelism and speed-ups in one policy.";
+        waits for whom, and programs on this wait tell it nothing; `pa-speedup` has parallelism and speed-ups in one policy.";
     table("Policies that are not the paper's".to_owned(), strings(&header), rows, note)
 }
 
@@ -187,8 +186,8 @@ fn singles(results: &Results<'_>) -> Option<Figure> {
     let rows = SINGLE.iter().filter_map(row).collect();
     let header = strings(&["program", "busy-fcs", "pa", "Amdahl"]);
     let note = "Percent more speed than Default with 13 threads on 1FC-12SC. Amdahl's closed form has the sequential part on a core of \
-        twice the speed, the parallel part \
-                at the speed of the slow ones, and Default's sequential part on a core at random; no memory and no barriers.";
+        twice the speed, the parallel part at the speed of the slow ones, and Default's sequential part on a core at random; no memory and \
+        no barriers.";
     table("One program on all cores".to_owned(), header, rows, note)
 }
 

@@ -61,9 +61,8 @@ pub(super) fn applications(results: &Results<'_>) -> Figure {
         "caf, kindest window",
     ];
     let note = "Cycles a packet, a job, an iteration. The paper's software is the ring, a slot a worker for the distributor, and a master \
-        with a ring \
-                to and from each worker for the regression. Other software has a queue of its own for each pair of threads; for the distributor \
-                one queue for all workers.";
+        with a ring to and from each worker for the regression. Other software has a queue of its own for each pair of threads; for the \
+        distributor one queue for all workers.";
     table("Figures 10, 12, 18 and 19: applications", &header, rows).noted(note)
 }
 

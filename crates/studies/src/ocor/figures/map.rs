@@ -103,13 +103,13 @@ pub(crate) fn recommendation(map: &[Spot<'_>], crowd: &Results<'_>) -> Option<St
     let parts = |place: &str| said(over_draws(&crowd.of(PARTS, place), roi));
     (!cells.is_empty()).then(|| {
         format!(
-            "What to build, by {} cells of the map. (1) Marks in routers alone save {:.1}% of the time on average (below 0: they cost) and {:.1}% in the best cell: they \
-                are not worth \
-             their gates. (2) Where the lock can be changed, change it: a lock in software is faster than the home's order by more than {CHANCE}% in {} cells, slower by as \
-             much in {}, and MCS saves {:.1}% on average. (3) Where it cannot, the home's order saves more than {CHANCE}% in {} cells, {meeting} of them with meetings, and \
-             {:.1}% on average; it costs more than {CHANCE}% in {}. (4) Routers beside the home add {:.1} points on average, and the bound of an oracle is {:.1}%: the home is \
-             enough. (5) Build the cheapest part first: on crowds, releases that do not wait behind tries save {}% of the time, the order \
-             of tries behind them another {}%.",
+            "What to build, by {} cells of the map. (1) Marks in routers alone save {:.1}% of the time on average (below 0: they cost) and \
+             {:.1}% in the best cell: they are not worth their gates. (2) Where the lock can be changed, change it: a lock in software is \
+             faster than the home's order by more than {CHANCE}% in {} cells, slower by as much in {}, and MCS saves {:.1}% on average. \
+             (3) Where it cannot, the home's order saves more than {CHANCE}% in {} cells, {meeting} of them with meetings, and {:.1}% on \
+             average; it costs more than {CHANCE}% in {}. (4) Routers beside the home add {:.1} points on average, and the bound of an \
+             oracle is {:.1}%: the home is enough. (5) Build the cheapest part first: on crowds, releases that do not wait behind tries \
+             save {}% of the time, the order of tries behind them another {}%.",
             cells.len(),
             mean(1),
             most(1),

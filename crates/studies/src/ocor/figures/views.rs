@@ -54,8 +54,7 @@ fn table(title: &str, columns: &[Column], results: &Results<'_>, why: &Why<'_>, 
     let rows = (0..judged[0].len()).map(row).collect();
     Figure::from(Table { title: title.to_owned(), note: String::new(), header, rows }).noted(
         "Each cell has our figure, half of its 95% interval, and whether the figure satisfies the claim's rule. The claims of this study \
-            are those of \
-         the paper's placement over all draws; every other column is beside them.",
+         are those of the paper's placement over all draws; every other column is beside them.",
     )
 }
 

@@ -85,10 +85,10 @@ fn table(off: &Window, arms: [(&str, &Window); 2]) -> Table {
     Table {
         title: "Figure 10 in numbers (claims O9 to O11)".to_owned(),
         note: "The compared segment with marks ends when the 16 threads together have done as many cycles of own work and sections as the \
-            original in 3000 cycles. All shares are of the original's \
-               cycles. So are the paper's: 33.2% of 3000 cycles are 996 blocked ones, 18.7% of the same 3000 are 561, and the 435 \
-               between them are the 14.5 points by which the segment is shorter; the work is 2004 cycles a thread without marks and \
-               2009 with them. (Of 2570 cycles 18.7% would leave 2089 cycles of work, 4% more than there were.)"
+            original in 3000 cycles. All shares are of the original's cycles. So are the paper's: 33.2% of 3000 cycles are 996 blocked \
+            ones, 18.7% of the same 3000 are 561, and the 435 between them are the 14.5 points by which the segment is shorter; the work \
+            is 2004 cycles a thread without marks and 2009 with them. (Of 2570 cycles 18.7% would leave 2089 cycles of work, 4% more than \
+            there were.)"
             .to_owned(),
         header: header.map(str::to_owned).into(),
         rows,
