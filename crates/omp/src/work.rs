@@ -5,7 +5,7 @@ use crate::space::{Schedule, ScheduleKind, Space};
 /// What the first thread stores about a work-share, for all threads of the team.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Work {
-    /// The iterations.
+    /// The iterations that the threads share out.
     pub space: Space,
     /// How the iterations are handed out.
     pub schedule: Schedule,

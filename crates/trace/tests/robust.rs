@@ -284,7 +284,7 @@ fn signal_handlers_post_while_an_event_is_being_posted() {
         // SAFETY: HANDLER_SESSION holds the address of a leaked session, stored before the handler
         // was installed.
         let session = unsafe { &*(HANDLER_SESSION.load(Ordering::Relaxed) as *const Session) };
-        // Posts so many events that the handler needs a new segment now and then.
+        // The handler posts 50 events each time, and so needs a new segment now and then.
         for _ in 0..50 {
             let value = STRIKES.fetch_add(1, Ordering::Relaxed);
             STRUCK.with(|pen| pen.post(session, What::Marker { name: 2, value }));
@@ -364,7 +364,7 @@ fn errno_stays_as_it_was() {
     // SAFETY: errno is a valid place of this thread, and no other reference to it exists meanwhile.
     let errno = || unsafe { &mut *libc::__errno_location() };
     *errno() = 77;
-    // Posts so many events that the writer needs several segments and reaches the size limit.
+    // With 10,000 events the writer needs several segments and reaches the size limit.
     for value in 0..10_000 {
         pen.post(&session, What::Marker { name: 1, value });
     }

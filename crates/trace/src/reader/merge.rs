@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-/// Whose events a stream contains.
+/// Whether a stream contains the events of one thread, or the context switches of any thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum StreamOf {
     /// The events belong to one thread.

@@ -176,8 +176,8 @@ impl Findings {
 /// one after which it is as deeply asleep as it gets.
 const SLEEPS_US: [u64; 13] = [2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000];
 
-/// Time for the measurements of all pairs. With so many pairs that each measurement takes its least
-/// time, 2 ms, they take longer.
+/// Time for the measurements of all pairs. Each measurement takes at least 2 ms, so the measurements
+/// of very many pairs take longer in all.
 const PAIRS_AT_MOST: Duration = Duration::from_secs(20);
 
 /// Measures and collects all findings.
