@@ -195,5 +195,5 @@ MUTANTS = [
     engine("fire: a turn's change is not seen", "changed = true;", ""),
     subjects("armed: an interrupt that comes early is lost", "self.fired.push(thread);", ""),
     device_side("armed: no look before the sleep", "if devices.subjects.was_fired(id) {", "if !@ && devices.subjects.was_fired(id) {"),
-    device_side("armed: a thread that ends stays armed", "devices(|devices| devices.subjects.joins(running()));", ""),
+    device_side("armed: a thread that ends stays armed", "qimu::joins();", ""),
 ]
