@@ -164,8 +164,9 @@ fn set_up(config: &Config) {
     events::begin();
 }
 
-/// Has calls counted. A mutex that nothing replaces stays glibc's; counting alone lets its calls
-/// pass a hook only if the progress point is the acquisition of a mutex.
+/// Installs the hooks that count calls while the program runs. A mutex that nothing replaces stays
+/// glibc's; its calls go through a hook that counts only if the progress point is a mutex's
+/// acquisition.
 fn count(config: &Config, asked: &config::Progress) {
     if !progress::start(asked) {
         return;
@@ -244,7 +245,8 @@ fn install<P: Probe>(config: &Config) {
     }
 }
 
-/// A lock's functions.
+/// The functions that serve mutexes with the lock `served`. Ends the process with a message if no
+/// such lock exists.
 fn ways<P: Probe>(served: Served) -> Ways {
     if plugin::is_loaded(served.lock) {
         abandoned_waits::install();

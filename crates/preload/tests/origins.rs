@@ -1,5 +1,5 @@
-//! Tests of the places where locks begin: the calls that initialise a lock or take it first, with
-//! their callers. And of waits at the same stack depth with different callers.
+//! Tests of recorded callers: of calls that initialise a lock or take it first, and of waits at the
+//! same stack depth.
 
 mod common;
 use baton_report::symbols::Symbols;

@@ -68,14 +68,14 @@ pub fn listens(name: &str) {
     }
 }
 
-/// Whether `baton` listens.
+/// Whether [`listens`] has noted a socket at which `baton` listens.
 pub fn is_heard() -> bool {
     !LISTENER.load(Relaxed).is_null()
 }
 
-/// Sends a message to `baton`. If none listens, or the message cannot be sent, writes `variable`
-/// and `text` to descriptor 2, but not [`Subject::Unrecorded`] to a `baton` that has ended.
-/// `variable` names the environment variable that asked for what cannot be done.
+/// Sends `text` to `baton`. If no `baton` listens, or the message cannot be sent, writes `variable`
+/// and `text` to descriptor 2; but drops a message of [`Subject::Unrecorded`] if the `baton` that
+/// listened has ended. `variable` names the environment variable whose demand cannot be met.
 pub fn tell(subject: Subject, variable: core::fmt::Arguments, text: core::fmt::Arguments) {
     // SAFETY: `listens` sets `LISTENER` once, to a leaked box.
     let heard = unsafe { LISTENER.load(Relaxed).as_ref() }.map(|address| send(address, subject, text));

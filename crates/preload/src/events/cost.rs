@@ -6,7 +6,7 @@ use super::sites;
 use crate::thread::Thread;
 use baton_trace::{What, sys};
 
-/// Events of one measurement. There are few, because they stay in the trace.
+/// Events in a measurement of the plain event. There are few, because they stay in the trace.
 const EVENTS: u64 = 64;
 /// Number of measurements; the fastest counts, because an interrupt only lengthens one.
 const ROUNDS: usize = 4;

@@ -24,7 +24,7 @@ pub fn start(config: &Config, follow: bool) -> Result<(), OpenError> {
     let Some(directory) = &config.trace else { return Ok(()) };
     FOLLOW.store(follow, Relaxed);
     // If this fails, the object file around an address cannot be looked up: stacks are not walked,
-    // and modules are recorded only when the loader's list is.
+    // and modules are recorded only when the loader's list is read.
     let _ = found::start();
     if !config.stacks {
         sites::refuse_stacks();
@@ -88,7 +88,7 @@ fn thread_begins(thread: &Thread) {
     }
 }
 
-/// A thread whose end was recorded already runs on in its last destructors, with another record.
+/// Resets the record that a thread got after its end was recorded, when its last destructors ran on.
 fn late_thread_begins(thread: &Thread) {
     thread.pen.forget();
     thread.stacks.forget();
@@ -146,7 +146,8 @@ fn before_fork() {
     }
 }
 
-/// Unblocks signals after a fork: in the parent, and in the child once its file is open.
+/// Unblocks signals after a fork: in the parent, and in the child after it has tried to open its
+/// own file.
 fn after_fork_in_parent() {
     if let Some(thread) = thread::existing().filter(|thread| thread.blocked.swap(false, Relaxed)) {
         signals(libc::SIG_SETMASK, thread.mask.load(Relaxed));

@@ -22,7 +22,8 @@ pub fn lock_acquire<P: Probe>(lock: Lock, mode: Mode, at: usize) {
     });
 }
 
-/// The acquisition or wait that the thread has just recorded was a try, or has a deadline.
+/// Records that the acquisition or wait that the thread has just recorded was a try, or has a
+/// deadline.
 #[inline(always)]
 pub fn lock_bounded<P: Probe>(lock: Lock) {
     bounded::<P>(lock.address);
@@ -72,7 +73,7 @@ pub fn lock_acquired<P: Probe>(lock: Lock, mode: Mode, how: How) {
 pub struct Watch(u64);
 
 impl Watch {
-    /// The wait begins.
+    /// Notes, at the beginning of a wait, how often the thread has slept in the kernel so far.
     #[inline(always)]
     pub fn begin<P: Probe>() -> Watch {
         Watch(if P::ON { sleeps() } else { 0 })

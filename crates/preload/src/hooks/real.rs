@@ -44,9 +44,9 @@ impl<F: Copy> Real<F> {
 
 /// A function of glibc, without its type.
 pub trait Resolve: Sync {
-    /// Looks it up.
+    /// Looks the function up, and keeps its address.
     fn resolve(&self);
-    /// Its name.
+    /// The function's name.
     fn name(&self) -> &'static CStr;
     /// The function's address; 0 if this glibc does not have it.
     fn address(&self) -> usize;
@@ -105,7 +105,7 @@ macro_rules! reals {
                 version!($($version)?),
             );
         )*
-        /// All of them.
+        /// All of glibc's functions that are listed here, in the list's order.
         pub static ALL: &[&dyn Resolve] = &[$(&$name),*];
     };
 }

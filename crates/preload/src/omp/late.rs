@@ -31,7 +31,8 @@ impl<F: Copy> Late<F> {
         Late { at: AtomicPtr::new(core::ptr::null_mut()), name, sites, function: PhantomData }
     }
 
-    /// The function.
+    /// The function that the first call of this finds for the whole process. Ends the process if
+    /// no runtime has it.
     #[inline]
     pub(super) fn get(&self) -> F {
         let mut at = self.at.load(Relaxed);

@@ -24,14 +24,15 @@ use crate::events::Probe;
 
 /// Points the slots to the runtime's functions.
 pub fn pass_through() {
-    // If this fails, a function of the runtime is looked up once for the process instead of for
-    // each call site.
+    // If this fails, calls from all places of the process reach the same runtime, even if the
+    // process has several.
     let _ = crate::hooks::lookup::found::start();
     forward::install::<crate::events::Quiet>();
     pass::install();
 }
 
-/// Points the slots to recording functions, and to the named lock if there is one.
+/// Points the slots to functions that record, if `P` does, and those of critical sections and locks
+/// to functions of the named lock, if there is one.
 pub fn install<P: Probe>(inner: Option<Inner>) {
     forward::install::<P>();
     if P::ON {

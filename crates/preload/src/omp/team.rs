@@ -65,8 +65,8 @@ pub(super) fn region_of(thread: &Thread) -> *const Region {
     thread.teams.region.load(Ordering::Relaxed)
 }
 
-/// The thread begins to run a task of a region, perhaps at the region's end, when it has left the
-/// region's function.
+/// Records that the thread begins to run a task of a region, perhaps at the region's end, when it
+/// has left the region's function. Returns what the thread was in before, for [`end_task`].
 ///
 /// # Safety
 /// The region has not ended: its end waits for its tasks.
@@ -75,7 +75,7 @@ pub(super) unsafe fn begin_task(thread: &Thread, region: *const Region, function
     enter(&thread.teams, region, function)
 }
 
-/// The thread has run the task.
+/// Records that the thread has run the task, and puts back what the thread was in before.
 ///
 /// # Safety
 /// As for [`begin_task`]: the region has not ended.
@@ -147,7 +147,7 @@ impl Region {
     }
 
     /// The runtime has returned to the master, so all threads have arrived: records that, and notes
-    /// the time of the last arrival.
+    /// the time of the last arrival or of the last task's end, whichever is later.
     pub(super) fn close(&self) {
         if self.arrived.load(Ordering::Relaxed) == 0 {
             return;

@@ -23,7 +23,7 @@ const JUMPS: u32 = 2;
 const ASYNCHRONOUS: c_int = 1;
 
 /// Points the slots of `pthread_setcanceltype` and `__sigsetjmp` to this file's functions. Called
-/// for a lock whose waiters stand in a queue.
+/// for a lock whose waiters may stand in a queue.
 pub fn install() {
     SIGSETJMP.store(real::__sigsetjmp.code().cast_mut(), Relaxed);
     slot::pthread_setcanceltype.set(setcanceltype as Code);

@@ -47,7 +47,7 @@ struct Posix<B> {
 #[repr(align(128))]
 struct Alone(NativeAtomic<u64>);
 
-/// How waiters wait.
+/// How threads wait at the barriers that this library serves.
 pub static WAIT: Policy = Policy::new(Wait::Pause);
 
 /// Points the barrier slots to the functions of the barrier type that it visits.

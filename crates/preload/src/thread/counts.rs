@@ -88,7 +88,7 @@ pub struct Counts {
     /// Condition waits that ended with an error, because a process-shared variable cannot wait with
     /// a replaced mutex.
     pub refused_waits: Count,
-    /// Barrier episodes on Baton's barriers.
+    /// Waits at Baton's barriers: one for each thread in each episode.
     pub barrier_waits: Count,
 }
 

@@ -22,7 +22,8 @@ pub struct Ring {
     /// The lock of glibc's for which the thread last waited, as far as the records have been read;
     /// 0: none, or its acquisition is recorded already.
     pub lock: AtomicU64,
-    /// The time in ticks at which that wait was over, as far as the records have been read.
+    /// The time in ticks at which the wait for `lock` was over, as far as the records have been
+    /// read.
     pub taken: AtomicU64,
     /// Whether the rings are being emptied: a signal handler then leaves them alone.
     pub busy: AtomicBool,

@@ -31,7 +31,7 @@ int main(void) {
     IS(pthread_mutex_lock(&plain), 0);
     printf("timed out %d, bad time %d\n", pthread_mutex_timedlock(&plain, &past), pthread_mutex_timedlock(&plain, &bad));
     printf("other %ld\n", other_tries(&plain));
-    // A copy of a free mutex is one, and so is zeroed memory.
+    // A copy of a free mutex is a free mutex of its own.
     IS(pthread_mutex_unlock(&plain), 0);
     pthread_mutex_t copy = plain;
     IS(pthread_mutex_lock(&copy), 0);

@@ -8,8 +8,8 @@ use baton_trace::analysis::{OffStretch, off_cpu};
 use baton_trace::{Address, Event, Outcome, Trace, What};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// With context switches refused, each contended wait has the thread's CPU time after its beginning
-/// and after its end.
+/// With context switches refused, the trace has the thread's CPU time exactly once between the
+/// beginning and the end of each contended wait.
 #[test]
 fn cpu_time_stands_beside_waits_without_switches() {
     // The timed locks of `kinds.c` have to wait.

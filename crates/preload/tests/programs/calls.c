@@ -1,4 +1,4 @@
-// Ten rounds of a server and a client over a socket pair, by each way to read and write; a pipe; and files, whose reads are not told.
+// Ten rounds of a server and a client over a socket pair, by each way to read and write; a pipe; and files, whose reads have no event.
 #define _GNU_SOURCE
 #include "check.h"
 #include <fcntl.h>
@@ -40,7 +40,7 @@ int main(void) {
     }
     IS(pthread_join(t, NULL), 0);
     IS(close(ends[0]), 0);
-    // The number of a socket becomes a file's: the end of a stream, then nothing that is told.
+    // A read that finds the end of the stream; then reads of a file that gets the closed socket's number, which have no event.
     CHECK(recvmsg(ends[1], &(struct msghdr){ 0 }, 0) == 0);
     int file = open("/dev/zero", O_RDONLY);
     IS(file, ends[0]);

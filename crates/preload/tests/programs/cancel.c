@@ -80,7 +80,7 @@ int main(int argc, char **argv) {
     __atomic_store_n(&go, 1, __ATOMIC_RELEASE);
     IS(pthread_join(t[0], &end), 0);
     CHECK(end == PTHREAD_CANCELED);
-    // A thread that does not let it happen waits on.
+    // A thread that has disabled cancellation goes on waiting when it is cancelled.
     waiting = 0;
     IS(pthread_create(&t[0], NULL, disabled, NULL), 0);
     until_waiting(1);
@@ -110,7 +110,7 @@ int main(int argc, char **argv) {
         if (i % 2 == 0) {
             IS(pthread_cancel(t[0]), 0);
         }
-        // Time enough for the one that is left to take it.
+        // The waiter that is left has 10 seconds to take the signal.
         double begin = seconds();
         for (;;) {
             IS(pthread_mutex_lock(&mutex), 0);

@@ -76,7 +76,7 @@ static void timeouts(void) {
     IS(pthread_cond_destroy(&monotonic), 0);
 }
 
-// Waiters that time out while others are signalled: every signal sent while somebody waits must be counted once.
+// Waiters that time out while others are signalled: each of 300 tokens is taken once, or is left at the end.
 static int tokens, got;
 static void *impatient(void *arg) {
     (void)arg;
@@ -136,12 +136,12 @@ static void other_mutexes(void) {
     IS(pthread_mutex_lock(&m), 0);
     IS(pthread_cond_timedwait(&c, &m, &past), ETIMEDOUT);
     IS(pthread_mutex_unlock(&m), 0);
-    // A private variable with a mutex that passes through.
+    // A private variable with a process-shared mutex, which glibc serves.
     IS(pthread_mutexattr_setpshared(&a, PTHREAD_PROCESS_SHARED), 0);
     IS(pthread_mutex_init(&m, &a), 0);
     IS(pthread_mutex_lock(&m), 0);
     IS(pthread_cond_timedwait(&c, &m, &past), ETIMEDOUT);
-    // A process-shared variable with it.
+    // A process-shared variable with the process-shared mutex.
     pthread_condattr_t ca;
     pthread_cond_t shared;
     IS(pthread_condattr_init(&ca), 0);
@@ -149,7 +149,7 @@ static void other_mutexes(void) {
     IS(pthread_cond_init(&shared, &ca), 0);
     IS(pthread_cond_timedwait(&shared, &m, &past), ETIMEDOUT);
     IS(pthread_mutex_unlock(&m), 0);
-    // And with a private one: with glibc a time-out, with a replaced mutex an error that is reported.
+    // A process-shared variable with a private mutex: with glibc a time-out, with a replaced mutex an error that is reported.
     IS(pthread_mutex_lock(&mutex), 0);
     int answer = pthread_cond_timedwait(&shared, &mutex, &past);
     CHECK(answer == (getenv("BATON_LOCK") && *getenv("BATON_LOCK") ? EINVAL : ETIMEDOUT));

@@ -16,7 +16,7 @@ static void *adder(void *arg) {
     return NULL;
 }
 
-// The last of two to leave frees the mutex, at once after its unlock.
+// The last of two threads to leave frees the memory of the mutex right after it has unlocked it.
 struct passing { pthread_mutex_t mutex; int users; };
 
 static void leave(struct passing *p) {

@@ -78,13 +78,13 @@ int main(int argc, char **argv) {
     IS(pthread_mutex_destroy(made), 0);
     IS(pthread_mutex_lock(made), EINVAL);
     make(made, NULL);
-    // One that other processes may use passes through, whichever call makes it.
+    // A mutex that other processes may use stays glibc's, whichever call initialises it.
     IS(pthread_mutexattr_init(&shared), 0);
     IS(pthread_mutexattr_setpshared(&shared, PTHREAD_PROCESS_SHARED), 0);
     make(made + 1, &shared);
     IS(pthread_mutex_lock(made + 1), 0);
     IS(pthread_mutex_unlock(made + 1), 0);
-    // One that no thread has locked.
+    // A mutex that no thread has locked can be destroyed.
     pthread_mutex_t unused = PTHREAD_MUTEX_INITIALIZER;
     IS(pthread_mutex_destroy(&unused), 0);
 

@@ -1,4 +1,4 @@
-// What POSIX defines at the edges: waits in clean-up handlers, mutexes that cannot be recovered, times that are none.
+// What POSIX defines at the edges: waits in clean-up handlers, mutexes that cannot be recovered, invalid times.
 #define _GNU_SOURCE
 #include "check.h"
 #include <semaphore.h>
@@ -73,7 +73,7 @@ static void unrecoverable(int kind) {
     IS(pthread_mutexattr_setrobust(&a, PTHREAD_MUTEX_ROBUST), 0);
     IS(pthread_mutexattr_settype(&a, kind), 0);
     IS(pthread_mutex_init(&m, &a), 0);
-    // Once more by its owner, where that is allowed.
+    // The owner of a recursive mutex locks it again; an error-checking mutex refuses.
     IS(pthread_mutex_lock(&m), 0);
     if (kind == PTHREAD_MUTEX_RECURSIVE) {
         IS(pthread_mutex_lock(&m), 0);
@@ -85,7 +85,7 @@ static void unrecoverable(int kind) {
     IS(pthread_create(&t, NULL, dies_with, &m), 0);
     IS(pthread_join(t, NULL), 0);
     IS(pthread_mutex_lock(&m), EOWNERDEAD);
-    // Unlocked without being made consistent.
+    // Unlocking the mutex without making it consistent makes it unrecoverable.
     IS(pthread_mutex_unlock(&m), 0);
     for (int i = 0; i < 3; i++) IS(pthread_mutex_lock(&m), ENOTRECOVERABLE);
     struct timespec soon = after(CLOCK_REALTIME, 20);

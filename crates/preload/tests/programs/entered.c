@@ -1,4 +1,4 @@
-// A thread that waits for a mutex for 20 ms, ten times: it enters after sleeping, or while spinning, as the lock has it.
+// A thread that waits for a mutex for 20 ms, ten times: it enters after sleeping, or while spinning, as the lock's wait policy has it.
 #include "check.h"
 #include <sched.h>
 #include <stdatomic.h>

@@ -51,7 +51,7 @@ static void child(int depth) {
     IS(pthread_mutex_lock(&recursive), 0);
     IS(pthread_mutex_unlock(&recursive), 0);
     if (depth == 0) {
-        // A child of the child, which still holds all of it.
+        // A child of the child, whose forking thread still holds all three mutexes.
         pid_t pid = fork();
         CHECK(pid >= 0);
         if (pid == 0) {
@@ -82,7 +82,7 @@ static void child(int depth) {
 }
 
 int main(void) {
-    // What the children leave must not depend on where they are.
+    // The files that the library writes for the children must not depend on the working directory.
     CHECK(chdir("/") == 0);
     pthread_mutexattr_t a;
     pthread_mutexattr_init(&a);

@@ -1,6 +1,6 @@
 // Futex calls of the program's own through glibc's `syscall`, compared with the kernel's answers: all six arguments, results
 // and errno; before anything is initialised, in a signal handler, in a fork's child, in threads of any kind.
-// With an argument: a lock made of futex, taken by threads of which each takes so many turns.
+// With an argument: four threads take a lock made of futex, each as often as the argument says.
 #define _GNU_SOURCE
 #include "check.h"
 #include <linux/futex.h>
@@ -105,7 +105,7 @@ static void waits(void) {
     for (int i = 0; i < 3; i++) IS(pthread_join(t[i], NULL), 0);
     struct timespec limit = { .tv_nsec = 20000000 };
     CHECK(wait_for(&other, 0, &limit) == -1 && errno == ETIMEDOUT);
-    // A signal ends a wait; its handler wakes.
+    // A signal ends a wait; the signal's handler makes a futex call too.
     struct sigaction action = { .sa_handler = handler };
     IS(sigaction(SIGUSR1, &action, NULL), 0);
     long error = 0;

@@ -1,4 +1,5 @@
-// Waiters whose deadlines pass among others: while the mutex is taken, all together, and at last it is free.
+// Waiters whose deadlines pass: some among waiters without a deadline, then all at once behind one holder. At the end the mutex is
+// free.
 #define _GNU_SOURCE
 #include "check.h"
 

@@ -128,7 +128,7 @@ int main(void) {
     IS(pthread_mutex_destroy(&m), 0);
     m = of_kind(PTHREAD_MUTEX_ERRORCHECK, 0, 0, 0), errorcheck(&m);
     m = of_kind(PTHREAD_MUTEX_ADAPTIVE_NP, 0, 0, 0), normal(&m);
-    // Those that pass through keep glibc's meaning.
+    // Mutexes that glibc serves keep glibc's meaning.
     m = of_kind(PTHREAD_MUTEX_NORMAL, 0, 1, 0);
     IS(pthread_mutex_lock(&m), 0);
     IS(other_tries(&m), EBUSY);
@@ -144,7 +144,7 @@ int main(void) {
     IS(pthread_mutex_consistent(&m), 0);
     IS(pthread_mutex_unlock(&m), 0);
     IS(pthread_mutex_destroy(&m), 0);
-    // Many at once: each thread has its own place in each.
+    // One thread holds a thousand mutexes at once.
     pthread_mutex_t *many = calloc(1000, sizeof *many);
     for (int i = 0; i < 1000; i++) IS(pthread_mutex_lock(&many[i]), 0);
     for (int i = 0; i < 1000; i++) IS(pthread_mutex_unlock(&many[(i * 7) % 1000]), 0);

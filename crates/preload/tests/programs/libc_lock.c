@@ -1,4 +1,5 @@
-// Threads that meet at a lock inside of glibc: that of `rand`. Each draws so many numbers.
+// Threads that meet at a lock inside of glibc: that of `rand`. Each of four threads draws as many numbers as the
+// argument says.
 #include "check.h"
 
 static int draws;

@@ -47,7 +47,7 @@ static void *adds(void *arg) {
     return arg;
 }
 
-// Their first locks are without memory.
+// These threads take their first locks when no memory is left.
 static int begin, added;
 static pthread_t late[LATE];
 

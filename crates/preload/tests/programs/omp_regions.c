@@ -127,7 +127,7 @@ int main(void) {
         }
     }
     CHECK(detached == 1);
-    // Of one thread, nested, and from another thread.
+    // A region of one thread, nested regions, and a region that another thread opens.
 #pragma omp parallel num_threads(1)
     CHECK(omp_get_num_threads() == 1);
     omp_set_max_active_levels(2);

@@ -12,7 +12,7 @@ static pthread_mutex_t counted_lock = PTHREAD_MUTEX_INITIALIZER, other_lock = PT
 static pthread_cond_t counted_cond = PTHREAD_COND_INITIALIZER, other_cond = PTHREAD_COND_INITIALIZER;
 static int turn;
 
-/* 10 of each: what is received here, and elsewhere. */
+/* Each run of `work` receives ten bytes by each of these two functions. */
 static __attribute__((noinline)) void receive_here(int fd) {
     char byte;
     CHECK(recv(fd, &byte, 1, 0) == 1);

@@ -1,4 +1,4 @@
-// Broadcasts to many waiters (argv[1] of them, argv[2] times), with the mutex held and without. Each waiter comes by each time.
+// Broadcasts to many waiters (argv[1] of them, argv[2] times), with the mutex held and without. Each waiter is woken in each round.
 #include "check.h"
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;

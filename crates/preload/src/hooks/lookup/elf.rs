@@ -95,9 +95,9 @@ impl Object<'_> {
         Some((at(DT_SYMTAB)?.cast(), at(DT_STRTAB)?.cast()))
     }
 
-    /// The address of a function that the object defines as `name`, in the newest version (which
-    /// the linker puts last or alone). Works only for the C library, whose hash table has GNU's
-    /// format.
+    /// The address of the function that the object defines as `name`; of several versions, the
+    /// first in the object's hash table. `None` if there is none, or if the table does not have
+    /// GNU's format, as the C library's has.
     pub fn function(&self, name: &CStr) -> Option<usize> {
         let (symbols, strings) = self.symbols()?;
         let table: *const u32 = core::ptr::with_exposed_provenance(self.entry(DT_GNU_HASH)?);
@@ -129,8 +129,8 @@ impl Object<'_> {
         None
     }
 
-    /// Calls `choose`, with a function's name, for each cell that holds, or will hold, the address
-    /// of another object's function. The address that `choose` returns is stored in the cell.
+    /// Calls `choose` with a symbol's name for each cell into which the loader puts the address of
+    /// that symbol. If `choose` returns an address, stores it in the cell.
     pub fn rebind(&self, choose: impl Fn(&CStr) -> Option<usize>) {
         let Some((symbols, strings)) = self.symbols() else { return };
         for (at, size) in [(DT_RELA, DT_RELASZ), (DT_JMPREL, DT_PLTRELSZ)] {

@@ -45,13 +45,14 @@ pub fn start() {
     });
 }
 
-/// Where glibc lies.
+/// The offset that the loader adds to the addresses of glibc's file.
 static LIBC: AtomicUsize = AtomicUsize::new(0);
 /// glibc's functions, to which the hooks jump on.
 static DLSYM: AtomicPtr<()> = AtomicPtr::new(core::ptr::null_mut());
 static DLOPEN: AtomicPtr<()> = AtomicPtr::new(core::ptr::null_mut());
-/// Whether a library was loaded with `RTLD_DEEPBIND` and is not rebound yet. It is rebound when the
-/// program first calls `dlsym` with a handle.
+/// Whether glibc was asked to search for a library with `RTLD_DEEPBIND`, and nothing was rebound
+/// since. The program's next `dlsym` with a handle rebinds the library behind that handle, and the
+/// libraries loaded after it.
 static PENDING: AtomicBool = AtomicBool::new(false);
 
 /// Points the slots of the look-up functions to the functions of this file.
@@ -74,7 +75,7 @@ fn is_glibc(address: usize) -> bool {
     found
 }
 
-/// Where glibc lies.
+/// The addresses from glibc's first segment to its last.
 pub fn glibc() -> core::ops::Range<usize> {
     let mut place = 0..0;
     elf::each(|object| {
@@ -156,7 +157,8 @@ unsafe fn answer(name: *const c_char, found: *mut c_void) -> *mut c_void {
     ours.map_or(found, core::ptr::with_exposed_provenance_mut)
 }
 
-/// `dlopen`.
+/// Stands in for `dlopen`. A call with `RTLD_DEEPBIND` goes to [`deeply`]; any other call, and one
+/// for which `deeply` returns null, jumps on to glibc's function.
 #[unsafe(naked)]
 unsafe extern "C" fn dlopen() {
     core::arch::naked_asm!(

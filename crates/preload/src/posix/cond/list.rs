@@ -139,7 +139,8 @@ impl Cond {
         self.first.load(Acquire).is_null()
     }
 
-    /// Wakes the thread that has waited longest.
+    /// Wakes the waiter that came first of those that are not taking themselves out of the list; no
+    /// thread if there is none.
     pub(super) fn wake_one(&self) {
         if self.is_empty() {
             return;

@@ -11,7 +11,8 @@ fn mutex(mutex: *const Mutex) -> Lock {
     Lock::mutex(mutex.addr() as Address)
 }
 
-/// As [`events::lock_acquire`].
+/// Does what [`events::lock_acquire`] does, for a mutex. For a mutex that no recorded call has
+/// initialised or taken before, records the callers of the call site too.
 #[inline(always)]
 pub fn acquire<P: Probe>(m: *const Mutex, at: usize) {
     // SAFETY: the caller has just taken the mutex, so it exists.
@@ -39,38 +40,38 @@ fn first_acquire<P: Probe>(m: *const Mutex, at: usize) {
     unsafe { Mutex::note_seen(m) };
     events::lock_first_acquire::<P>(mutex(m), Mode::Exclusive, at);
 }
-/// As [`events::lock_request`].
+/// Does what [`events::lock_request`] does, for a mutex.
 #[inline(always)]
 pub fn request<P: Probe>(m: *const Mutex, at: usize) {
     if P::ON {
         events::lock_request::<P>(mutex(m), Mode::Exclusive, at);
     }
 }
-/// As [`events::lock_acquired`].
+/// Does what [`events::lock_acquired`] does, for a mutex.
 #[inline(always)]
 pub fn acquired<P: Probe>(m: *const Mutex, how: How) {
     if P::ON {
         events::lock_acquired::<P>(mutex(m), Mode::Exclusive, how);
     }
 }
-/// As [`events::lock_timed_out`].
+/// Does what [`events::lock_timed_out`] does, for a mutex.
 #[inline(always)]
 pub fn timed_out<P: Probe>(m: *const Mutex) {
     if P::ON {
         events::lock_timed_out::<P>(mutex(m), Mode::Exclusive);
     }
 }
-/// As [`events::lock_try_failed`].
+/// Does what [`events::lock_try_failed`] does, for a mutex.
 #[inline(always)]
 pub fn try_failed<P: Probe>(m: *const Mutex, at: usize) {
     events::lock_try_failed::<P>(mutex(m), Mode::Exclusive, at);
 }
-/// As [`events::lock_release`].
+/// Does what [`events::lock_release`] does, for a mutex.
 #[inline(always)]
 pub fn release<P: Probe>(m: *const Mutex, at: usize) {
     events::lock_release::<P>(mutex(m), Mode::Exclusive, at);
 }
-/// As [`events::lock_released_at`].
+/// Does what [`events::lock_released_at`] does, for a mutex.
 #[inline(always)]
 pub fn released_at<P: Probe>(m: *const Mutex, at: usize, moment: u64) {
     events::lock_released_at::<P>(mutex(m), at, moment);
@@ -92,7 +93,7 @@ pub fn init<P: Probe>(m: *const Mutex, at: usize) {
         events::post::<P>(|_| What::Note { address: m.addr() as Address, code });
     }
 }
-/// As [`events::lock_destroy`].
+/// Does what [`events::lock_destroy`] does, for a mutex.
 #[inline(always)]
 pub fn destroy<P: Probe>(m: *const Mutex) {
     events::lock_destroy::<P>(mutex(m));

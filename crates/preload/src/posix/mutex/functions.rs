@@ -5,31 +5,28 @@ use crate::hooks::{Code, slot};
 use core::ffi::{c_int, c_void};
 use libc::{clockid_t, timespec};
 
-/// `pthread_mutex_init` and the call site.
+/// The type of a function in place of `pthread_mutex_init`, which gets the call site too.
 pub type Init = unsafe extern "C-unwind" fn(*mut Mutex, *const c_void, usize) -> c_int;
-/// `pthread_mutex_lock` and functions of its shape, with the call site.
+/// The type of a function in place of `pthread_mutex_lock`, or of another function with the same
+/// arguments, which gets the call site too.
 pub type Plain = unsafe extern "C-unwind" fn(*mut Mutex, usize) -> c_int;
-/// `pthread_mutex_timedlock`.
+/// The type of a function in place of `pthread_mutex_timedlock`, which gets the call site too.
 pub type Timed = unsafe extern "C-unwind" fn(*mut Mutex, *const timespec, usize) -> c_int;
-/// `pthread_mutex_clocklock`.
+/// The type of a function in place of `pthread_mutex_clocklock`, which gets the call site too.
 pub type Clocked = unsafe extern "C-unwind" fn(*mut Mutex, clockid_t, *const timespec, usize) -> c_int;
 
 /// The functions of one way to serve mutexes, and where it keeps the spare lock.
 #[derive(Clone, Copy)]
 pub struct Functions {
-    /// Initialises.
     pub init: Init,
-    /// Destroys.
     pub destroy: Plain,
-    /// Locks.
     pub lock: Plain,
-    /// Tries.
+    /// Locks the mutex if it is free, without a wait.
     pub trylock: Plain,
     /// Locks the mutex; waits until a time of the wall clock at most.
     pub timedlock: Timed,
     /// Locks the mutex; waits until a time of a given clock at most.
     pub clocklock: Clocked,
-    /// Unlocks.
     pub unlock: Plain,
     /// Offset in bytes of the spare lock's word in a mutex; `None` for glibc's functions, which
     /// have no spare lock, and for functions that go on to those of each mutex's lock.

@@ -83,7 +83,8 @@ pub unsafe fn refuses_me(mutex: *const Mutex) -> bool {
     }
 }
 
-/// Lock.
+/// Takes the mutex by glibc's `pthread_mutex_lock`, with events if `P` records. Counts the call
+/// under `why`, the reason for which glibc serves the mutex.
 ///
 /// # Safety
 /// As `pthread_mutex_lock`.
@@ -165,7 +166,8 @@ fn contended<P: Probe>(mutex: *mut Mutex, site: usize, until: bool, wait: impl F
     answer
 }
 
-/// Trylock.
+/// Takes the mutex by glibc's `pthread_mutex_trylock`, with events if `P` records. Counts an
+/// acquisition under `why`, the reason for which glibc serves the mutex.
 ///
 /// # Safety
 /// As `pthread_mutex_trylock`.
@@ -188,7 +190,8 @@ pub unsafe fn trylock<P: Probe>(mutex: *mut Mutex, site: usize, why: Passed) -> 
     answer
 }
 
-/// Timed lock.
+/// Takes the mutex by glibc's `pthread_mutex_timedlock`, with events if `P` records. Counts an
+/// acquisition under `why`, the reason for which glibc serves the mutex.
 ///
 /// # Safety
 /// As `pthread_mutex_timedlock`.
@@ -210,7 +213,8 @@ pub unsafe fn timedlock<P: Probe>(
     answer
 }
 
-/// Timed lock on a clock.
+/// Takes the mutex by glibc's `pthread_mutex_clocklock`, with events if `P` records. Counts an
+/// acquisition under `why`, the reason for which glibc serves the mutex.
 ///
 /// # Safety
 /// As `pthread_mutex_clocklock`.
@@ -236,7 +240,8 @@ pub unsafe fn clocklock<P: Probe>(
     answer
 }
 
-/// Unlock.
+/// Releases the mutex by glibc's `pthread_mutex_unlock`, with an event if `P` records and the mutex
+/// is free then.
 ///
 /// # Safety
 /// As `pthread_mutex_unlock`.

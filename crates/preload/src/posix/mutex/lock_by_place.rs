@@ -36,9 +36,9 @@ pub struct Ways {
 
 /// Count of the lock numbers that fit into a mutex's kind.
 const NUMBERS: usize = 128;
-/// No lock yet.
+/// Stands in place of a lock's number while the mutex has no lock yet.
 const UNSETTLED: usize = 0;
-/// glibc serves it.
+/// The number that stands for glibc's functions.
 const GLIBC: usize = 1;
 /// Added to a lock's number if each acquisition of the mutex is counted.
 const COUNTED: usize = 64;
@@ -48,7 +48,7 @@ struct Asked {
     place: Place,
     number: usize,
     mutexes: AtomicU64,
-    /// How many mutexes were initialised at the place.
+    /// How many mutexes were initialised at the place; counted only if the place has a number.
     initialised: AtomicU64,
 }
 

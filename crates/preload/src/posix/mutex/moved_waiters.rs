@@ -118,7 +118,7 @@ pub fn put(mutex: &Mutex, first: &'static Waiter, last: &'static Waiter) {
 }
 
 /// Takes the waiter that came first to this mutex out of its bucket, and removes the mutex's mark
-/// if it was the last. The caller holds the mutex, and wakes the waiter after the release.
+/// if the table has no further waiter of the mutex. The caller holds the mutex, and wakes the waiter after the release.
 #[cold]
 pub fn take(mutex: &Mutex, spare: &SpareLock) -> Option<&'static Waiter> {
     let address = core::ptr::from_ref(mutex).addr();

@@ -174,7 +174,7 @@ impl Mutex {
     }
 }
 
-/// glibc's `__kind`.
+/// glibc's `__kind`, with the bits that this library adds to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kind(c_int);
 
@@ -275,7 +275,7 @@ impl Kind {
 
     /// Whether an unlock may fail, so that a release is known only after the call. glibc refuses a
     /// thread that does not hold the mutex if the mutex is recursive, error-checking or robust, and
-    /// may refuse it if the mutex has a priority protocol; of other mutexes anyone may unlock any.
+    /// may refuse it if the mutex has a priority protocol. Any thread may unlock any other mutex.
     #[inline(always)]
     pub fn checks_unlock(self) -> bool {
         self.0 & (Kind::ROBUST | Kind::PRIORITY) != 0 || matches!(self.0 & Kind::TYPE, 1 | 2)

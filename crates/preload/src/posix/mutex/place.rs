@@ -5,7 +5,7 @@
 //! holds the block's address (the lower 48 bits; 0: the mutex is free) and above it how many
 //! threads hold the mutex or wait for it. The last of these threads takes the block away with the
 //! one exchange that frees the mutex. A block without a mutex is kept by a thread for its next
-//! mutex, or on a list, and its lock is free.
+//! mutex, with a free lock in it, or lies on a list.
 
 use super::object::Mutex;
 use super::stand_in::{Held, StandIn};

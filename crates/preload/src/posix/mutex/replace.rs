@@ -176,7 +176,7 @@ fn try_spare<S: StandIn>(m: &Mutex) -> Option<By<Held<S>>> {
     spare::<S>(m).try_lock(thread::current().tid(), || place::is_free::<S>(m)).then_some(By::Spare)
 }
 
-/// Takes the mutex.
+/// Takes the mutex; waits until it is free.
 #[inline(always)]
 fn take<S: StandIn>(m: &Mutex) -> By<Held<S>> {
     if S::QUEUES && thread::current().may_leave() {

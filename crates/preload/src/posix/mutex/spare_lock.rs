@@ -38,12 +38,12 @@ const AWAITED: u64 = 1 << 31;
 /// See [`super::moved_waiters`].
 pub const MOVED: u64 = 1 << 32;
 
-/// The word.
+/// The word of the spare lock in a mutex.
 #[repr(transparent)]
 pub struct SpareLock(AtomicU64);
 
 impl SpareLock {
-    /// A free one.
+    /// A free spare lock.
     #[cfg(test)]
     pub const fn new() -> SpareLock {
         SpareLock(AtomicU64::new(0))
@@ -171,8 +171,8 @@ impl SpareLock {
         }
     }
 
-    /// Called by a thread that has taken the named lock: waits until no holder of the spare lock is
-    /// in the mutex.
+    /// Called by a thread that has taken the named lock. Denies a mere try of the spare lock; lets
+    /// a thread that waits for the spare lock take it, once; and waits until no thread holds it.
     #[inline(always)]
     pub fn admit(&self) {
         // SeqCst: the thread has taken the named lock before it looks at this word: see the head of

@@ -1,4 +1,4 @@
-//! Barriers.
+//! Barriers that glibc serves, recorded.
 
 use crate::events::{self, Recorded};
 use crate::hooks::real;

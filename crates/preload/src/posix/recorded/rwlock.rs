@@ -1,4 +1,4 @@
-//! Reader-writer locks.
+//! Reader-writer locks, which glibc serves, recorded.
 
 use crate::base::time;
 use crate::events::{self, Recorded};

@@ -109,7 +109,7 @@ fn created(handle: *const pthread_t, error: c_int) {
 }
 
 /// Calls `join` between its events. A join is a cancellation point, so nothing here has a
-/// destructor. `until`: the join has a deadline.
+/// destructor. `until`: the join is a try or has a deadline.
 fn joining(handle: pthread_t, site: usize, until: bool, join: impl FnOnce() -> c_int) -> c_int {
     events::join_begin::<Recorded>(handle, site);
     if until {
