@@ -14,10 +14,10 @@
 //! | [`distributor`] | a producer that hands jobs to workers |
 //! | [`tasks`] | tasks that spawn tasks: stolen, shared, or balanced by a device |
 //! | [`regression`] | logistic regression as a map-reduce |
-//! | [`phases`] | programs said by instructions, parallel parts and working sets |
+//! | [`phases`] | programs described by instructions, parallel parts and working sets |
 //! | [`synthetic`] | synthetic programs that stand in for real ones of which a few figures are printed |
 //! | `places` | values that threads share without a lock, ordered by the program's phases |
-//! | [`monitor`] | what real programs and kernels share data under |
+//! | [`monitor`] | a lock with a condition, under which real programs and kernels share data |
 
 pub mod distributor;
 pub mod kernels;

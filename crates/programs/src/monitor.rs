@@ -26,19 +26,19 @@ pub unsafe trait Kit<M: Machine>: Clone + Send + Sync + 'static {
 
     /// Makes a free monitor.
     fn monitor(&self, number: u32) -> Self::Monitor;
-    /// Enters; waits while another thread is inside.
+    /// Enters the monitor; waits while another thread is inside.
     fn enter(&self, monitor: &Self::Monitor) -> Self::Token;
-    /// Leaves.
+    /// Leaves the monitor.
     ///
     /// # Safety
     /// The calling thread is inside, by `token`.
     unsafe fn leave(&self, monitor: &Self::Monitor, token: Self::Token);
-    /// Leaves, sleeps until notified (or for no reason), and enters again.
+    /// Leaves the monitor, sleeps until notified (or for no reason), and enters it again.
     ///
     /// # Safety
     /// The condition of [`Kit::leave`].
     unsafe fn wait(&self, monitor: &Self::Monitor, token: Self::Token) -> Self::Token;
-    /// Notifies all threads that wait.
+    /// Wakes all threads that sleep in [`Kit::wait`] of this monitor.
     fn notify_all(&self, monitor: &Self::Monitor);
     /// Returns the policy by which threads wait for anything but a monitor, such as a barrier.
     fn policy(&self) -> Wait;
@@ -66,7 +66,7 @@ impl<L, P: Clone> Clone for Locks<L, P> {
     }
 }
 
-/// A lock and its event, apart from other data.
+/// A lock and its event, on a pair of cache lines without other data.
 #[repr(C, align(128))]
 pub struct LockAndEvent<M: Machine, L> {
     lock: L,

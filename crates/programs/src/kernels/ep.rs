@@ -40,7 +40,7 @@ struct Data<M: Machine> {
     accepted: Places<M, u64>,
 }
 
-/// The threads of the kernel.
+/// Makes the threads of the kernel, and the check of their result.
 pub(super) fn team<M: Machine>(scene: &Scene) -> Team {
     let scale = scene.scale;
     let data = Arc::new(Data::<M> {

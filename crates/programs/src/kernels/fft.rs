@@ -34,7 +34,7 @@ struct Data<M: Machine> {
     sum: Places<M, Complex>,
 }
 
-/// The threads of the kernel.
+/// Makes the threads of the kernel, and the check of their result.
 pub(super) fn team<M: Machine>(scene: &Scene) -> Team {
     let scale = scene.scale;
     let m = scale.size as usize;
@@ -139,7 +139,7 @@ impl<M: Machine> Data<M> {
         });
     }
 
-    /// Transforms each row; between the two transforms each point is turned.
+    /// Transforms each row, and then, if `turned`, multiplies each point by its factor of `turns`.
     fn rows(&self, member: &mut Member, square: &Rows<M>, roots: &[Complex], turned: bool) {
         let m = self.m;
         member.each(m, |row| {

@@ -49,7 +49,7 @@ struct Data<M: Machine> {
     norm: Places<M, f64>,
 }
 
-/// The threads of the kernel.
+/// Makes the threads of the kernel, and the check of their result.
 pub(super) fn team<M: Machine>(scene: &Scene) -> Team {
     let scale = scene.scale;
     let side = scale.size as usize;

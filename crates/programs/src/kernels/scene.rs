@@ -52,7 +52,7 @@ impl Scene {
         })
     }
 
-    /// Turns by a lock of the kit.
+    /// Turns that a lock of the kit gives to one thread at a time.
     pub(super) fn turns<M: Machine, K: Kit<M>>(kit: &K) -> Turn {
         let lock = share::<M, _>(Guarded::<M, K, ()>::new(kit, 0, ()));
         let kit = kit.clone();

@@ -126,7 +126,7 @@ struct Data<M: Machine> {
     report: Places<M, Segment>,
 }
 
-/// The threads of the kernel.
+/// Makes the threads of the kernel, and the check of their result.
 pub(super) fn team<M: Machine>(scene: &Scene) -> Team {
     let scale = scene.scale;
     let (letters, queries) = input(scale);

@@ -102,7 +102,8 @@ impl<M: Machine> Buffers<M> {
         }
     }
 
-    /// Writes the packet's number anew, which marks that a stage has worked on the packet.
+    /// Writes `number` in place of the packet's number, which marks that a stage has worked on the
+    /// packet.
     ///
     /// # Safety
     /// The thread has the buffer's number.

@@ -10,10 +10,13 @@ use baton_workloads::timing::Spans;
 use baton_workloads::{Refused, Shared, share};
 use std::sync::Arc;
 
-/// Marks in a queue's word, beside the number of a buffer.
+/// Mark in a queue's word: no more packets come from this sender.
 pub(super) const LAST: u64 = 1 << 63;
+/// Mark in a queue's word: the word has no number of a buffer.
 pub(super) const FILLER: u64 = 1 << 62;
+/// Mark in a queue's word: the analyser is to inspect the packet.
 pub(super) const INSPECT: u64 = 1 << 61;
+/// All marks; the other bits of a queue's word are the number of a buffer.
 pub(super) const MARKS: u64 = LAST | FILLER | INSPECT;
 
 /// A word alone on its pair of lines.

@@ -73,7 +73,7 @@ struct Data<M: Machine, K: Kit<M>> {
     side: usize,
 }
 
-/// The threads of the program.
+/// Makes the threads of the program, and the check of their result.
 pub(super) fn team<M: Machine, K: Kit<M>>(threads: u32, scale: Scale, kit: &K) -> Team {
     let (size, grain) = (scale.size as usize, scale.grain as usize);
     let side = size / grain;

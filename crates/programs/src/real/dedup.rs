@@ -172,7 +172,7 @@ fn plain(scale: Scale) -> Vec<u8> {
     out
 }
 
-/// The threads of the program.
+/// Makes the threads of the program, and the check of their result.
 pub(super) fn team<M: Machine, K: Kit<M>>(threads: u32, scale: Scale, kit: &K) -> Team {
     let (input, piece) = (input(scale), scale.grain as usize);
     let pieces = scale.size / scale.grain;

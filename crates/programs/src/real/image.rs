@@ -109,7 +109,7 @@ struct Data<M: Machine, K: Kit<M>> {
     meeting: baton_workloads::Shared<M, Central<M>>,
 }
 
-/// The threads of the program.
+/// Makes the threads of the program, and the check of their result.
 pub(super) fn team<M: Machine, K: Kit<M>>(threads: u32, scale: Scale, kit: &K) -> Team {
     let (side, strip) = (scale.size as usize, scale.grain as usize);
     let participants = NonZeroU32::new(threads.max(1)).unwrap_or(NonZeroU32::MIN);

@@ -61,7 +61,7 @@ fn plain(points: &mut [Point], axis: u32, leaf: usize) {
     }
 }
 
-/// The threads of the program.
+/// Makes the threads of the program, and the check of their result.
 pub(super) fn team<M: Machine, K: Kit<M>>(threads: u32, scale: Scale, kit: &K) -> Team {
     let points = input(scale);
     // A leaf has at least half of the grain, which bounds the number of nodes.

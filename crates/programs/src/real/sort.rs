@@ -30,7 +30,7 @@ fn input(scale: Scale) -> Vec<u32> {
     (0..scale.size).map(|_| (xorshift(&mut state) >> 32) as u32).collect()
 }
 
-/// The threads of the program.
+/// Makes the threads of the program, and the check of their result.
 pub(super) fn team<M: Machine, K: Kit<M>>(threads: u32, scale: Scale, kit: &K) -> Team {
     let keys = input(scale);
     let leaves = scale.size / scale.grain;

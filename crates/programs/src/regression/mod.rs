@@ -99,7 +99,7 @@ fn add_row(weights: &[f64], (row, label): (&[f64], f64), gradient: &mut [f64]) {
     gradient.iter_mut().zip(row).for_each(|(sum, value)| *sum += missing * value);
 }
 
-/// Takes a step.
+/// Takes a step: adds `gradient`, multiplied by `factor`, to the weights.
 fn step(weights: &mut [f64], gradient: &[f64], factor: f64) {
     weights.iter_mut().zip(gradient).for_each(|(weight, sum)| *weight += factor * sum);
 }

@@ -32,7 +32,7 @@ pub struct Shown {
 /// Largest accepted distance from a printed share, relative to the share.
 pub const NEAR: f64 = 0.05;
 
-/// Largest accepted distance from a printed share of acquisitions, in points.
+/// Largest accepted difference from a printed share of acquisitions: 4 percentage points.
 pub const NEAR_POINTS: f64 = 0.04;
 
 /// The step from which on a hopeless candidate is given up.
@@ -179,7 +179,8 @@ fn moved<E>(
 }
 
 /// Distance of a run from the printed figures, and from the ranges where nothing is printed: the
-/// sum of the deviations, each relative to the figure. 0: the run shows all figures.
+/// sum of the deviations, each relative to the figure, for the nearest of the profile's tables of
+/// ranges. 0: the run shows all figures.
 pub fn off(profile: &Profile, shown: &Shown) -> f64 {
     profile.ranges.iter().map(|ranges| off_in(profile, ranges, shown)).fold(f64::INFINITY, f64::min)
 }

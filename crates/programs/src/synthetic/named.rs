@@ -7,7 +7,8 @@ use baton_sync::lock::{self, LockInfo, LockVisitor, RawLock, ZeroInit};
 use baton_workloads::{Knobs, Probe, Refused, Team, Workload, WorkloadInfo};
 use core::num::NonZeroU32;
 
-/// A draw of a profile file, with one thread on each core.
+/// A draw of a profile file, run by as many threads as there are cores unless another number is
+/// asked for.
 #[derive(Clone, Copy)]
 pub struct StandIn {
     lock: &'static LockInfo,
