@@ -62,8 +62,8 @@ pub fn sleep<T: Word>(cell: &NativeAtomic<T>, value: T, deadline: Option<Deadlin
     slept
 }
 
-/// Wakes up to `n` sleepers of the cell; wakes all sleepers of its bucket if the cell is not four
-/// bytes wide.
+/// Wakes up to `n` sleepers of a cell of four bytes. If the cell has another width, wakes all
+/// threads that sleep on the generation of its bucket.
 #[inline]
 pub fn wake<T: Word>(cell: *const NativeAtomic<T>, n: u32) {
     fence(Ordering::SeqCst);

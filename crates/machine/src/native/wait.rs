@@ -79,8 +79,8 @@ fn wait_on<T: Word>(cell: &NativeAtomic<T>, value: T, wait: Wait, deadline: Opti
     }
 }
 
-/// When the wait should switch to sleeping, `nanoseconds` from now; `None` if that is 0 or not
-/// before the deadline.
+/// When the wait should switch to sleeping, `nanoseconds` from now; `None` if `nanoseconds` is 0,
+/// or if the deadline does not come later.
 fn rest(nanoseconds: u32, deadline: Option<Deadline>) -> Option<Deadline> {
     if nanoseconds == 0 {
         return None;
