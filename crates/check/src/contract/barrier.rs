@@ -160,7 +160,8 @@ pub fn meet<W: World, B: RawBarrier<W::M>>(crowd: Crowd, wait: Wait, new: fn(Non
 struct Hall<M: Machine, B> {
     barrier: B,
     notes: OwnedSlice<M, M::Slot<u64>>,
-    /// Number of threads that were told that they are the chosen one.
+    /// Number of threads that were told that they are the chosen one. In the test [`told`]: 1 once
+    /// the waiting guest has answered.
     chosen: M::Atomic<u64>,
 }
 

@@ -205,8 +205,8 @@ pub fn leaving<W: World, E: RawEvent<W::M>>() {
 }
 
 /// One waiter may give up and another does not; there is a token and a notification for each. The
-/// waiter that stays gets a token, whether the other waiter takes one or leaves. Three guests with
-/// deadlines are too much for a world that explores all executions.
+/// waiter that stays gets a token, whether the other waiter takes one or leaves. Three guests, one
+/// of them with a deadline, are too much for a world that explores all executions.
 pub fn leaving_company<W: World, E: RawEvent<W::M>>() {
     for &wait in W::WAITS {
         W::skim(move || {

@@ -81,8 +81,8 @@ unsafe impl<M: Machine, L: RawLock<M>> Sync for Guarded<M, L> {}
 // SAFETY: a lock may move between threads, and the count is a number.
 unsafe impl<M: Machine, L: RawLock<M>> Send for Guarded<M, L> {}
 
-/// Runs a plan in which a crowd uses a lock, with fewer preemptions if the lock's threads take many
-/// steps at their start and end.
+/// Runs a plan in which a crowd uses a lock: with fewer preemptions if the crowd has more than two
+/// guests and the lock's threads take many steps at their start and end.
 fn explore<W: World, L: RawLock<W::M>>(crowd: Crowd, plan: impl Fn() -> Scenario + Send + Sync + 'static) {
     if L::ENROLS && crowd.guests > 2 { W::glance(plan) } else { W::run(plan) }
 }

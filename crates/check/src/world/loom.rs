@@ -78,7 +78,8 @@ impl World for Pairs {
     }
 }
 
-/// Explores all executions of `plan` with up to `preemptions` preemptions.
+/// Explores all executions of `plan` with up to `preemptions` preemptions, or up to the number that
+/// loom's own environment variable `LOOM_MAX_PREEMPTIONS` names.
 fn explore(preemptions: usize, plan: impl Fn() -> Scenario + Send + Sync + 'static) {
     let mut builder = Builder::new();
     builder.preemption_bound = builder.preemption_bound.or(Some(preemptions));
