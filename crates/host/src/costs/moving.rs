@@ -50,7 +50,7 @@ pub fn migration(cpus: (u32, u32), budget: Budget) -> Result<Spread, String> {
             let end = now() + (budget.long * 2).as_nanos() as u64;
             let mut latencies = Vec::new();
             for generation in 0.. {
-                // The waker yields, because the sleeper may need this CPU to fall asleep.
+                // The waker sleeps, because the sleeper may need this CPU to fall asleep.
                 while asleep.0.load(Ordering::Acquire) <= generation {
                     std::thread::sleep(Duration::from_micros(50));
                 }

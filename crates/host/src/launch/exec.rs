@@ -58,14 +58,15 @@ impl Exec {
         self.set("LD_PRELOAD", value)
     }
 
-    /// Runs the program without input and discards its output, because standard output is reserved
-    /// for Baton's own answer.
+    /// Runs the program without input and discards what it writes to standard output, which is
+    /// reserved for Baton's own answer.
     pub fn silent(&mut self) -> &mut Exec {
         self.silent = true;
         self
     }
 
-    /// Has the kernel kill the program if this process ends first, in whatever way.
+    /// Has the kernel kill the program when the thread that starts it ends, and so also when this
+    /// process ends, in whatever way. Processes that the program started are not killed.
     pub fn ends_with_us(&mut self) -> &mut Exec {
         self.mortal = true;
         self

@@ -25,8 +25,8 @@ pub fn adopt_orphans() {
     unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) };
 }
 
-/// The descendants of this process, without the processes of the groups `without` and their
-/// descendants.
+/// The descendants of this process that have not ended, without the processes of the groups
+/// `without` and their descendants.
 pub fn descendants(without: &[u32]) -> BTreeSet<u32> {
     living(&all(), std::process::id() as i32, without)
 }
@@ -86,7 +86,7 @@ pub fn has_group(group: u32) -> bool {
 }
 
 /// Waits until `left` returns no process any more. Returns false if that takes longer than `limit`.
-/// Meanwhile takes the status of adopted processes that have ended, but not of processes in
+/// Meanwhile takes the status of this process's children that have ended, but not of those in
 /// `known`, for which the caller waits itself.
 pub fn are_gone(left: impl Fn() -> BTreeSet<u32>, known: &[u32], limit: Duration) -> bool {
     let start = Instant::now();
@@ -102,7 +102,8 @@ pub fn are_gone(left: impl Fn() -> BTreeSet<u32>, known: &[u32], limit: Duration
     }
 }
 
-/// Takes the status of adopted processes that have ended, except for those in `known`.
+/// Takes the status of every child of this process (its own or adopted) that has ended, except for
+/// those in `known`.
 pub fn bury(known: &[u32]) {
     let me = std::process::id() as i32;
     for process in all().into_iter().filter(|process| process.ended && process.parent == me) {

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 static WORDS: AtomicPtr<String> = AtomicPtr::new(std::ptr::null_mut());
 
 /// While a value of this type is alive, Ctrl-C, SIGTERM and SIGHUP write a text to standard error,
-/// and then end this process as they would without it.
+/// and then end this process by their default action.
 pub struct LastWords {
     _handlers: [Handler; 3],
 }

@@ -1,5 +1,5 @@
-//! Finds the preload library: beside `baton` in a build (`target/release`), or in `../lib` of an
-//! installation.
+//! Finds the preload library: beside `baton` in a build (`target/release`), or in `../lib/baton` or
+//! `../lib` of an installation.
 
 use crate::error::Failed;
 use std::path::{Path, PathBuf};

@@ -78,7 +78,7 @@ fn listen(socket: &UnixDatagram, say: impl Fn(&str)) -> AllSaid {
         if length == 0 {
             break;
         }
-        // Any program on this machine may send, so control characters are removed before text
+        // Any program on this machine may send, so each control character becomes `?` before text
         // reaches the terminal.
         let text: String = String::from_utf8_lossy(&buffer[..length])
             .chars()
@@ -133,7 +133,8 @@ mod tests {
         for i in 0..100 {
             socket.send_to_addr(format!("unrecorded {i}\nprocess {i}\x1b[2J").as_bytes(), &address).unwrap();
         }
-        // One process can leave neither its counters nor its progress.
+        // One process sends two messages of a subject, say, because it can leave neither its
+        // counters nor its progress. Only the first is said and counted.
         socket.send_to_addr(b"counters 7\nfull", &address).unwrap();
         socket.send_to_addr(b"counters 7\nfull too", &address).unwrap();
         let all = messages.end();

@@ -78,8 +78,8 @@ pub fn preloaded(folder: &Path) -> Result<PathBuf, Failed> {
 }
 
 /// Asks the loader what it would load for `image` with `folder` first in LD_LIBRARY_PATH. Returns
-/// an error if that is another OpenMP library than Baton's, or if there is none and the program
-/// opens no libraries. The program does not start.
+/// an error if the loader takes `libgomp.so.1` from another folder, or if it loads none and the
+/// program opens no libraries. The program does not start.
 pub fn loads(image: &Path, folder: &Path) -> Result<Loads, BadInput> {
     let mut ask = Command::new(image);
     ask.env("LD_TRACE_LOADED_OBJECTS", "1").env(SEARCH, search_path(folder)).env_remove("LD_PRELOAD");

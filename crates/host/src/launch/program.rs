@@ -18,8 +18,8 @@ const DEPTH: usize = 4;
 pub struct Program {
     /// The path of the command.
     pub path: PathBuf,
-    /// The executable that the process will run: the command itself, or the interpreter of a
-    /// script.
+    /// The executable that the process will run: the command itself, or a script's interpreter, or
+    /// the program that a script's `#!/usr/bin/env` executes.
     pub image: PathBuf,
 }
 

@@ -1,5 +1,5 @@
-//! Tests which programs are refused, and with which message. The executables are a few bytes of ELF
-//! header, made by hand.
+//! Tests which programs are refused, and with which message. Most executables are a few bytes of
+//! ELF header, made by hand; those with a sanitizer are compiled.
 
 use super::*;
 use std::io::Write;

@@ -51,7 +51,8 @@ pub(super) fn inherit_pipe() {
     }
 }
 
-/// While a value of this type is alive, signals are survived or passed on.
+/// While a value of this type is alive, this process survives SIGINT and SIGQUIT, and passes
+/// SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2 on to the program.
 pub struct PassedOn {
     _handlers: [Handler; 6],
 }

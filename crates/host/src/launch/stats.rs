@@ -87,7 +87,7 @@ impl Stats {
 }
 
 /// One sentence for each process. Processes that took no mutex (a script's helpers) share one
-/// sentence, except for the program itself, `first`.
+/// sentence, except for the program itself, whose process id is `first`.
 pub fn sentences(all: &[Stats], first: u32) -> Vec<String> {
     let (active, silent): (Vec<_>, Vec<_>) = all.iter().partition(|process| process.counts() || process.pid == first);
     let mut sentences: Vec<String> = active.into_iter().map(Stats::sentence).collect();
@@ -99,8 +99,8 @@ pub fn sentences(all: &[Stats], first: u32) -> Vec<String> {
     sentences
 }
 
-/// Reads the lines of `file` that begin at byte `from`; earlier lines belong to other runs. A
-/// missing file has no lines.
+/// Reads the lines of `file` from byte `from` on; earlier lines belong to other runs. A missing
+/// file has no lines.
 pub fn read(file: &Path, from: u64) -> Result<Vec<Stats>, Failed> {
     let text = match std::fs::read(file) {
         Ok(text) => text,

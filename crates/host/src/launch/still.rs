@@ -12,13 +12,15 @@ use std::time::{Duration, Instant};
 pub struct Stillness {
     root: u32,
     seen: BTreeMap<(u32, u32), Run>,
-    /// The time since which nothing has run: that of the look that saw the last change.
+    /// The time since which nothing has run: that of the last look that saw a change or a runnable
+    /// thread.
     since: Instant,
     /// How long the last look took.
     cost: Duration,
 }
 
-/// A thread's account: how long it has run, and how often it got a CPU.
+/// A thread's account: how long it has run, in nanoseconds, and how often it got a CPU. Where the
+/// kernel keeps no account: the time in clock ticks, and 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Run {
     ran: u64,
@@ -28,11 +30,11 @@ struct Run {
 /// What a look at the program has shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Look {
-    /// How long no thread has run.
+    /// How long no thread has run or been ready to run.
     pub still: Duration,
     /// The kernel's numbers of the program's own threads.
     pub threads: Vec<u32>,
-    /// Whether the program started other processes that still run.
+    /// Whether the kernel still lists processes that the program started.
     pub has_children: bool,
 }
 
@@ -42,7 +44,8 @@ impl Stillness {
         Stillness { root, seen: BTreeMap::new(), since: Instant::now(), cost: Duration::ZERO }
     }
 
-    /// Looks at all threads of the program. Returns `None` if the program has ended.
+    /// Looks at all threads of the program and of the processes that it started. Returns `None` if
+    /// there is none any more.
     pub fn look(&mut self) -> Option<Look> {
         let now = Instant::now();
         let processes = family(self.root);
