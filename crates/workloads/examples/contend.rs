@@ -4,9 +4,10 @@
 //!
 //! `target/release/examples/contend mcs --wait spin --threads 4 --cs 1000 --think 4000 --ms 100`
 //!
-//! `--lines N` (1) and `--spread PERCENT` (50) are the simulator's. When the window is over the process ends, whatever its threads do:
-//! spinners whose holder has lost its CPU would take long to come to an end by themselves. It prints the acquisitions and
-//! the window's length in nanoseconds.
+//! `--lines N` (1) and `--spread PERCENT` (50) mean what the simulator's options mean, except that
+//! the simulator's spread is a share. When the window is over the process ends, whatever its
+//! threads do: spinners whose holder has lost its CPU would take long to come to an end by
+//! themselves. It prints the acquisitions and the window's length in nanoseconds.
 
 #![expect(
     clippy::disallowed_types,

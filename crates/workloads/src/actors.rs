@@ -1,8 +1,8 @@
-//! Actors with a mailbox each: any actor sends to any other actor, and one thread reads each
-//! mailbox. The workload is the program "big" of the Savina suite (Imam and Sarkar, AGERE 2014):
-//! each actor sends pings to other actors, one at a time, and answers the pings that it gets. Each
-//! actor tells the first one when it has all its answers; then the first actor tells all others to
-//! leave.
+//! Actors with a mailbox each: an actor is a thread, any actor sends to any other, and only the
+//! actor itself reads its mailbox. The workload is the program "big" of the Savina suite (Imam and
+//! Sarkar, AGERE 2014): each actor sends pings to other actors, one at a time, and answers the pings
+//! that it gets. Each actor tells the first one when it has all its answers; then the first actor
+//! tells all others to leave.
 
 use crate::requests::unmade;
 use crate::timing::{Figure, Spans};
@@ -32,7 +32,8 @@ pub struct Settings {
     pub seed: u64,
 }
 
-/// A message, as a word of a queue: a kind in the two highest bits, the sender in 16 below bit 48, a number in 32.
+/// A message, as a word of a queue: a kind in the two highest bits, the sender in bits 32 to 47, a
+/// number in the lowest 32.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Message {
     Ping {
@@ -86,7 +87,8 @@ impl<M: Machine, Q: RawQueue<M, Item = u64>> Post<M, Q> {
         self.deliver();
     }
 
-    /// Sends the kept messages for which there is room. Returns whether none is left.
+    /// Sends the kept messages, the oldest first, up to the first one whose receiver has no room.
+    /// Returns whether none is left.
     fn deliver(&mut self) -> bool {
         while let Some(&(to, word)) = self.kept.front() {
             // SAFETY: a mailbox is a queue for any number of senders, which `Settings::team`

@@ -16,7 +16,7 @@ use std::num::NonZeroU32;
 /// A place where threads meet.
 trait Meet: Send + Sync + 'static {
     /// Arrives in an episode (episodes are counted from 0) and waits for the other threads. Returns
-    /// `true` to exactly one thread.
+    /// `true` to exactly one thread of each episode.
     fn meet(&self, thread: u32, episode: u64, wait: Wait) -> bool;
 }
 
@@ -30,7 +30,7 @@ impl<M: Machine, B: RawBarrier<M>> Meet for InMemory<M, B> {
     }
 }
 
-/// A thread's count of episodes, on a pair of lines of its own.
+/// A count (a thread's episodes, or a sum of all threads), on a pair of lines of its own.
 #[repr(C, align(128))]
 struct Count<M: Machine>(M::Atomic<u64>);
 

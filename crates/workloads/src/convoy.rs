@@ -258,8 +258,8 @@ mod tests {
     fn a_convoy_ends_before_many_quick_hand_offs_in_a_row() {
         let quick = |n| std::iter::repeat_n(200, n);
         let convoy = |n| std::iter::repeat_n(5_000, n);
-        // A hand-off that is slow before the stall, or long after it, is no part of the convoy; a
-        // short quiet time is.
+        // A hand-off that is slow before the stall, or long after it, is no part of the convoy. A
+        // short quiet time does not end the convoy.
         let all = convoy(5)
             .chain(quick(10))
             .chain(convoy(20))

@@ -5,16 +5,18 @@ use std::fmt;
 use std::path::Path;
 use thiserror::Error;
 
-/// Whether a thread pushes a packet's header out of its caches when it has passed the packet on.
+/// Whether a thread pushes a packet's header out of its caches after it has passed the packet on
+/// (CAF's prepush: Wang and others, PACT 2016).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Prepush {
     /// Headers are not pushed.
     #[default]
     None,
-    /// Headers go to the cache level that all cores share (the paper's basic form).
+    /// Headers go to the cache level that all cores share (the basic form in CAF's paper).
     Shared,
     /// Headers go to the caches of the thread that takes the packet, where only one thread can take
-    /// it, otherwise to the shared level (the paper's advanced form). Thread n must run on CPU n.
+    /// it, otherwise to the shared level (the advanced form in CAF's paper). Thread n must run on
+    /// CPU n.
     Consumer,
 }
 
@@ -22,7 +24,7 @@ pub enum Prepush {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dispatch {
     /// One slot for each worker; the producer goes round and fills the slots of idle workers: the
-    /// paper's software baseline.
+    /// software baseline in CAF's paper.
     Slots,
     /// One queue, from which all workers take.
     Shared,

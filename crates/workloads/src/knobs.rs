@@ -78,8 +78,8 @@ pub struct Knobs<'a> {
 }
 
 impl Default for Knobs<'_> {
-    /// Returns settings for two threads at the lock `mcs`, with the defaults of the simulator's
-    /// command.
+    /// Returns settings for a machine of two cores with lines of 64 bytes, with the defaults of the
+    /// simulator's command.
     fn default() -> Self {
         Knobs {
             threads: None,

@@ -48,7 +48,7 @@ pub mod timing;
 pub mod work;
 
 /// Passes every workload of this crate to a macro: its module and its type, which implements
-/// [`Workload`]. The modules that are files of their own are declared here as well.
+/// [`Workload`]. This crate also declares the modules under `files` by this macro.
 #[macro_export]
 macro_rules! every_workload {
     ($then:ident) => {

@@ -15,7 +15,8 @@ pub(crate) unsafe trait Exclusion: Send + Sync + 'static {
     /// Proof that the thread that holds it is inside.
     type Token;
 
-    /// Makes the first entry possible; the first thread calls it before any thread enters.
+    /// Makes the first entry possible, if it is not possible from the start. Thread 0 calls this
+    /// before its own first `enter`; other threads may wait in `enter` already.
     fn open(&self, wait: Wait) {
         let _ = wait;
     }

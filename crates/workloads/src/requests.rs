@@ -11,7 +11,8 @@ use std::collections::VecDeque;
 /// A request under way.
 type Asked<M> = <<M as Machine>::Queues as Device<QueueDevice>>::Ticket;
 
-/// Number of requests that a thread keeps track of at a time; a machine may allow fewer under way.
+/// Largest number of requests of one kind that a thread keeps track of at a time; a machine may
+/// allow fewer under way.
 const UNDER_WAY: usize = 64;
 
 /// Neighbouring queues of a device. Dropping this gives the queues back, which must happen outside
@@ -118,8 +119,8 @@ impl<M: Machine> DeviceQueues<M> {
         M::fence(Acquire);
     }
 
-    /// Puts an item into a queue, or into one queue of a group, if there is room. Returns whether
-    /// there was.
+    /// Puts an item into a queue, or into one queue of a group, if there is room. Returns false if
+    /// there is none, or if the device dropped the request.
     pub fn try_put(&self, to: QueueId, item: u64) -> bool {
         match self.ask(QueueRequest::Enqueue { to: Operand { mode: Mode::Try, ..operand(to) }, item }).wait() {
             Ok(_) => true,
@@ -128,7 +129,7 @@ impl<M: Machine> DeviceQueues<M> {
         }
     }
 
-    /// Takes an item, if there is one.
+    /// Takes an item; `None` if there is none, or if the device dropped the request.
     pub fn try_take(&self, from: QueueId) -> Option<u64> {
         let item = match self.ask(QueueRequest::Dequeue { from: Operand { mode: Mode::Try, ..operand(from) } }).wait() {
             Ok(item) => item,
@@ -153,8 +154,8 @@ impl<M: Machine> DeviceQueues<M> {
         Outbox { queues: self, under_way: VecDeque::with_capacity(UNDER_WAY) }
     }
 
-    /// Puts all of `items` into a queue and fills `into` from another, with as many requests under
-    /// way as the machine allows.
+    /// Puts all of `items` into a queue and fills `into` from another, with up to 64 puts and 64
+    /// takes under way at a time.
     ///
     /// # Panics
     /// Panics if the device drops a request, because the order of the items is lost then, or if the

@@ -85,8 +85,8 @@ impl Transport {
         Ok(self.team_at::<M, C>(channel.map_err(|error| BadTransport::Queue(C::INFO.name, error))?, wait))
     }
 
-    /// Checks that the queue allows the threads on each side, and that all consumers get the same
-    /// number of items.
+    /// Checks that the queue allows the threads on each side, and that the number of all items is a
+    /// multiple of the number of consumers.
     fn check_sides(self, producers: Side, consumers: Side) -> Result<(), BadTransport> {
         for (side, threads, name) in [(producers, self.producers, "producer"), (consumers, self.consumers, "consumer")]
         {
@@ -256,7 +256,8 @@ impl Workload for Queueing {
                 return Err(Refused::because(format!("queue `{}` {sides}: 2 threads, not {threads}", queue.name())));
             }
         };
-        // The number of items is rounded up, so that the items can be shared out evenly.
+        // A producer's number of items is made a multiple of the number of consumers, so that the
+        // items can be shared out evenly.
         let (round, iterations) = (u64::from(consumers), knobs.iterations_or(1000));
         let iterations =
             if iterations == u64::MAX { u64::MAX / round * round } else { iterations.next_multiple_of(round) };

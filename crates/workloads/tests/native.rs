@@ -144,7 +144,7 @@ fn models_of_queues() {
     assert!(models::visit::<Native, _>("ring", Each).is_none());
 }
 
-/// `Lanes::share` tells each consumer as many items as a producer deals to it, which the test
+/// `Lanes::share` tells each consumer how many items the producers deal to it, which the test
 /// counts bulk by bulk.
 #[test]
 fn lanes_deal_all_items_out() {

@@ -3,8 +3,8 @@
 //!
 //! | `constructs` | prints, or does |
 //! | --- | --- |
-//! | `epcc N`, `tasks N` | runs the workload `epcc` with N iterations, or N regions whose eight threads make twenty tasks each; prints how many turns the threads had |
-//! | `epcc N accesses` | runs the same, and prints how many accesses there were as well |
+//! | `epcc N`, `tasks N` | runs the workload `epcc` with N iterations, or N regions whose eight threads make twenty tasks each; prints how often the threads gave their turn back, and 0 |
+//! | `epcc N accesses`, `tasks N accesses` | runs the same; prints the number of accesses in place of the 0 |
 //! | `turns N` | runs eight threads that do nothing but give their turn back N times each |
 //! | `said` | prints what the simulated chip charges for an iteration: the name, tenths of an instruction, accesses |
 //!

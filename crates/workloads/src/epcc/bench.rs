@@ -113,7 +113,7 @@ impl<M: Machine> Bench<M> {
         }
     }
 
-    /// A loop of `each` iterations for each thread.
+    /// Begins a loop of `each` iterations for each thread, whose chunks the schedule gives out.
     pub(super) fn share_out(&self, context: &Context<M>, each: u64, kind: ScheduleKind, chunk: u64, ordered: bool) {
         let count = each * u64::from(context.team().size);
         let schedule = Schedule { kind, chunk, monotonic: true };

@@ -17,7 +17,7 @@ const LINES: usize = MOST.div_ceil(NUMBERS);
 pub(super) struct Line(UnsafeCell<[f64; NUMBERS]>);
 
 // SAFETY: only its own thread writes an array. Other threads read it after a fork or barrier that
-// follows the write, and before the next one.
+// follows the write, and a barrier or a join comes between their reads and the next write.
 unsafe impl Sync for Line {}
 
 /// The arrays of all threads; each thread's numbers differ from those of the others.

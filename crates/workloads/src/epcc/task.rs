@@ -47,7 +47,7 @@ fn nested<M: Machine>(bench: &Bench<M>, context: &Context<M>) {
     });
 }
 
-/// A measurement in which each thread makes tasks.
+/// A measurement in which each thread makes one task in each iteration.
 pub(super) fn parallel_task<M: Machine>() -> Construct<M> {
     in_region(
         "nanoseconds_of_parallel_task",

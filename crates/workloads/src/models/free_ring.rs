@@ -42,7 +42,7 @@ impl Magic {
     }
 }
 
-/// One side of the ring.
+/// The head and the tail of one side, the producers or the consumers.
 #[repr(C, align(128))]
 struct End<M: Machine> {
     head: M::Atomic<u32>,

@@ -5,7 +5,7 @@
 //! instructions of their own.
 //!
 //! A thread writes up to four requests into a line of its own and stores that line to the device. A
-//! thread has as many requests under way as it has cells for their answers, 16. A thread does not
+//! thread has at most as many requests under way as it has cells for their answers, 16. It does not
 //! wait for an enqueue: the answer frees its cell, and only a later enqueue that needs the cell
 //! waits for the answer. A thread waits for a dequeue by the wait policy, on the word that the
 //! answer changes; no word is set back, because each answer has the number of its turn.
