@@ -92,7 +92,7 @@ impl Proposition {
     }
 }
 
-/// Largest depth of parentheses and negations: bounds the recursion.
+/// Largest depth of parentheses and of `=>` behind `=>`: bounds the recursion.
 const DEEPEST: usize = 200;
 
 /// Reads propositions from text. `names` finds a location's number and width.

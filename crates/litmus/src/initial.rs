@@ -150,7 +150,7 @@ impl Initial {
         }
     }
 
-    /// Puts the first values into registers and locations.
+    /// Puts the entry's value into its location or register. An address goes to `pointers`.
     pub(super) fn apply(
         &self,
         threads: &mut [Thread],

@@ -117,8 +117,8 @@ pub enum Instruction {
     Dequeue(usize, usize),
     /// `prepush` of the line that a location lies in.
     Prepush(usize),
-    /// Goes on at the given instruction: always, if the flag says equal, or if the flag says not
-    /// equal.
+    /// Goes on at the given instruction: always (`None`), only if the flag says equal
+    /// (`Some(true)`), or only if the flag says not equal (`Some(false)`).
     Jump(Option<bool>, usize),
     /// Does nothing that a thread could see.
     Nothing,
@@ -188,7 +188,7 @@ pub(super) fn no_register(name: &str) -> String {
     format!("`{name}` is no register; supported: rax rbx rcx rdx rsi rdi rbp rsp r8 to r15, and eax … r15d")
 }
 
-/// A decimal or `0x` number, with or without a sign.
+/// A decimal or `0x` number, with or without a minus sign.
 pub fn number(text: &str) -> Option<u64> {
     let (negative, digits) = text.strip_prefix('-').map_or((false, text), |digits| (true, digits));
     let value = match digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")) {

@@ -155,7 +155,7 @@ fn header(first: Option<(usize, &str)>) -> Result<String, Wrong> {
     }
 }
 
-/// The text with `(* … *)` blanked out; line breaks are kept.
+/// The text without `(* … *)`; line breaks inside a comment are kept.
 fn without_comments(text: &str) -> Result<String, Wrong> {
     let mut out = String::with_capacity(text.len());
     let (mut depth, mut opened, mut line) = (0usize, 0, 1);

@@ -35,7 +35,7 @@ pub struct Round {
     pub runs: u32,
     /// Seed of the noise.
     pub seed: u64,
-    /// Words of eight bytes from one location to the next: 1 puts all locations into one line.
+    /// Words of eight bytes from one location to the next: with 1 the locations lie side by side.
     pub stride: usize,
     /// Number of words in a cache line.
     pub line: usize,
