@@ -100,8 +100,8 @@ mod tests {
     use super::*;
     use std::process::Command;
 
-    /// Runs a test of this program again with the given seed, or without one. Returns what it
-    /// prints when it fails.
+    /// Runs a test of this program again with the given seed, or without one. Returns the command
+    /// that the test prints when it fails.
     fn failing(test: &str, seed: Option<&str>) -> String {
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.args(["--exact", test, "--nocapture", "--test-threads=2"]).env("BATON_NEEDS_BODY", "1");
