@@ -1,8 +1,8 @@
 //! Actors with a mailbox each: an actor is a thread, any actor sends to any other, and only the
 //! actor itself reads its mailbox. The workload is the program "big" of the Savina suite (Imam and
-//! Sarkar, AGERE 2014): each actor sends pings to other actors, one at a time, and answers the pings
-//! that it gets. Each actor tells the first one when it has all its answers; then the first actor
-//! tells all others to leave.
+//! Sarkar, AGERE 2014): each actor sends pings to other actors, one at a time, and answers the
+//! pings that it gets. Each actor tells the first one when it has all its answers; then the first
+//! actor tells all others to leave.
 
 use crate::requests::unmade;
 use crate::timing::{Figure, Spans};
