@@ -18,9 +18,10 @@ pub enum Use {
     Progress,
     /// `sync`: the state of the thread's random number generator for back-off.
     Backoff,
-    /// `sync`: the monitors for the thread's ids that no acquisition uses now.
+    /// `sync`: the list of the thread's monitors (ids in the lock `1spinner`) that no acquisition
+    /// uses now.
     Monitors,
-    /// `sync`: an id that the thread keeps for a wait with a deadline.
+    /// `sync`: a monitor that the thread keeps for its next wait with a deadline.
     SpareMonitor,
     /// `omp`: the OpenMP runtime's record of the thread.
     OpenMp,

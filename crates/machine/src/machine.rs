@@ -19,9 +19,9 @@ use std::sync::Arc;
 /// that the network interface reads when it builds a packet for the attempt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LockHint {
-    /// Tries left before the thread goes to sleep, including this one (the paper's RTR).
+    /// Tries left before the thread goes to sleep, including this one (RTR in OCOR's paper).
     pub retries_left: u32,
-    /// Critical sections that the thread has completed (the paper's PROG).
+    /// Critical sections that the thread has completed (PROG in OCOR's paper).
     pub progress: u32,
 }
 

@@ -43,7 +43,7 @@ pub enum Direction {
 /// What a request does if the queue is full (enqueue) or empty (dequeue).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// The request waits at the device until it can be served: the paper's basic mode.
+    /// The request waits at the device until it can be served: the basic mode of CAF's paper.
     Block,
     /// The request waits like [`Mode::Block`], but not for ever where threads wait for a CPU: after a time the
     /// device drops the request with [`QueueRefusal::Dropped`], so that the thread can leave its CPU
@@ -55,7 +55,7 @@ pub enum Mode {
         follows: bool,
     },
     /// The device refuses the request with [`QueueRefusal::Full`] or [`QueueRefusal::Empty`]. This
-    /// mode is an addition of Baton; the paper uses credits instead.
+    /// mode is an addition of Baton; CAF's paper uses credits instead.
     Try,
     /// A dequeue that takes no item, but all credits of the thread's local pool for this direction.
     TakeCredits(Direction),
@@ -66,7 +66,7 @@ pub enum Mode {
     Arm(Direction),
 }
 
-/// The paper's `qid_reg`: a queue, a priority and flags in one register.
+/// The `qid_reg` of CAF's paper: a queue, a priority and flags in one register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Operand {
     /// The queue; for an enqueue it may be a group of queues.
@@ -193,7 +193,7 @@ pub enum QueueRequest {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Combine {
-    /// Adds numbers in the format of [`f64::to_bits`]: the paper's reducer.
+    /// Adds numbers in the format of [`f64::to_bits`]: the reducer of CAF's paper.
     #[default]
     FloatSum = 0,
     /// The smallest of such numbers.

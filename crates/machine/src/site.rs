@@ -7,11 +7,11 @@ use crate::discover::Topology;
 /// share a core. Numbers of clusters and cores only distinguish them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Site {
-    /// NUMA node, as in [`Machine::node`](crate::Machine::node).
+    /// Number of the NUMA node, as in [`Machine::node`](crate::Machine::node).
     pub node: u32,
-    /// Cores that share a last-level cache.
+    /// Number of the group of cores that share a last-level cache.
     pub cluster: u32,
-    /// Core, which its hardware threads share.
+    /// Number of the core, which its hardware threads share.
     pub core: u32,
 }
 

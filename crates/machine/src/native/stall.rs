@@ -26,10 +26,11 @@ const OF_WINDOW: u64 = 20;
 /// A stalled program also computed for less than 1/`OF_USED` of the CPU time that it got.
 const OF_USED: u64 = 10;
 
-/// Length of a waiter's first sleep that may not be ended by a wake-up. Each further sleep is twice
-/// as long, so that a missed wake-up at most doubles a wait.
+/// Length of a waiter's first sleep after the verdict. It has a bound because the thread that
+/// changes the cell might not wake the waiter. Each further sleep is twice as long, so that a
+/// missed wake-up at most doubles a wait.
 const FIRST_SLEEP: Nanos = Nanos(1_000_000);
-/// Upper bound of the length of a sleep that may not be ended by a wake-up.
+/// Upper bound of the length of such a sleep.
 const LAST_SLEEP: Nanos = Nanos(128_000_000);
 
 /// What the watch measured when the program stalled.
@@ -209,7 +210,7 @@ impl Watch {
     }
 }
 
-/// Bounds for the sleeps of a wait that may not be woken at its end.
+/// The lengths of a wait's sleeps after the verdict, which no wake-up might end.
 pub(super) struct Bounded {
     next: Nanos,
 }

@@ -15,7 +15,7 @@ use core::sync::atomic::Ordering;
 struct Reads {
     /// Reads between two looks at the clock, if the wait has a deadline.
     a_look_at_the_clock: u32,
-    /// Reads between two checks of the watch on spins ([`super::stall`]). They take tens of
+    /// Reads between two checks of the watch on spins ([`super::stall`]). The reads take tens of
     /// microseconds, so that reading the kernel's clocks costs little in comparison.
     a_look_at_the_watch: u32,
 }

@@ -2,8 +2,9 @@
 
 use super::{Argument, Between, Steps, WaitInfo};
 
-/// Tries before a bare `spin-notify` tells the scheduler; the paper gives no number. They take
-/// about ten microseconds, so that the system call is short in comparison.
+/// Tries before a bare `spin-notify` tells the scheduler; the policy's paper (Saez and others, CF
+/// 2010) gives no number. The tries take about ten microseconds, so that the system call is short
+/// in comparison.
 pub(super) const TRIES: u32 = 1000;
 
 pub(super) const INFO: WaitInfo = WaitInfo {

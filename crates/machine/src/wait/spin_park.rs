@@ -2,7 +2,7 @@
 
 use super::{Argument, Between, Idle, Steps, WaitInfo};
 
-/// Number of tries that a bare `spin-park` stands for: the paper's MAX_SPIN_COUNT (OCOR, table 2).
+/// Number of tries that a bare `spin-park` stands for: MAX_SPIN_COUNT of OCOR's paper (table 2).
 pub const SPIN_TRIES: u32 = 128;
 
 pub(super) const INFO: WaitInfo = WaitInfo {
