@@ -178,7 +178,7 @@ fn without_the_announcement_before_it_an_interrupt_is_missed() {
     shuttle::check_random(|| halts(Without::Announcement), 3_000);
 }
 
-/// The step of the paper's call (listing 1) that is left out.
+/// The step of the call in Anastopoulos and Koziris' paper (listing 1) that is left out.
 #[derive(Clone, Copy, PartialEq)]
 enum Lacks {
     Nothing,
@@ -195,7 +195,7 @@ enum Lacks {
 const ORIGINAL: u32 = b'a' as u32;
 const NOTIFIED: u32 = b'b' as u32;
 
-/// Waits for a notice by the paper's call, without the step `lacks`.
+/// Waits for a notice by the call of listing 1, without the step `lacks`.
 fn listing_1(line: &Line, lacks: Lacks) {
     let monitor = Arc::new(Event::default());
     let mut armed = false;

@@ -43,7 +43,8 @@ fn a_notice_by_another_byte_is_lost() {
     assert_objects("stuck", || by_byte::<Loom>(5, Wait::Pause));
 }
 
-/// Runs listing 2: no thread may enter an episode before all have left the previous one.
+/// Runs the barrier of listing 2 in Anastopoulos and Koziris' paper: no thread may enter an episode
+/// before all have left the previous one.
 fn listing_2<W: World>(threads: usize, episodes: u32, wait: Wait) {
     type Shared<M> = (Device<M>, Barrier<M>, <M as Machine>::Atomic<u32>);
     W::skim(move || {

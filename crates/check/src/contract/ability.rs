@@ -208,7 +208,8 @@ pub fn order<W: World, L: RawLock<Watched<W::M>> + Fifo>() {
     }
 }
 
-/// A guest that sees the lock free after another guest has taken it sees what that guest wrote.
+/// A guest that finds the lock free after another guest took it finds that the other guest has left
+/// it, and sees what the other guest wrote inside.
 pub fn free_once_left<W: World, L: RawLock<W::M> + Fifo>() {
     for wait in waits::<W>(&L::INFO) {
         W::run(move || {

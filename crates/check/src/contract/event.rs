@@ -178,8 +178,9 @@ pub fn expiry<W: World, E: RawEvent<W::M>>() {
     }
 }
 
-/// A waiter may give up, and the notifier wants its token back. The token and its notification
-/// reach one of them; a waiter that got them passes them on.
+/// One guest waits for a token and may give up. The other puts a token, notifies, and then waits
+/// for a token itself. If the first guest got the token, it passes the token and the notification
+/// on.
 pub fn leaving<W: World, E: RawEvent<W::M>>() {
     for &wait in W::WAITS {
         W::skim(move || {
@@ -271,8 +272,7 @@ pub fn oldest_first<W: World, E: RawEvent<W::M>>() {
     }
 }
 
-/// A waiter that gives up does leave in the end: the thread that settles the event waits until the
-/// waiter has left, and is notified of it.
+/// A guest that settles the event waits until a waiter that gave up has left, and then goes on.
 pub fn settled_by_leaving<W: World, E: RawEvent<W::M>>() {
     for &wait in W::WAITS {
         W::run(move || {

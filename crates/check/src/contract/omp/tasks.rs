@@ -117,8 +117,9 @@ pub fn within_a_task<W: World>() {
     );
 }
 
-/// A task outlives the task that made it. A thread at the region's end runs it, although the thread
-/// that waited for its maker waits for it too.
+/// A task outlives the task that made it. A thread at the region's end runs the inner task,
+/// although the thread that waited for the outer task then waits for the inner one without the
+/// runtime.
 pub fn outliving_its_maker<W: World>() {
     with_tasks::<W>(
         Steps::VeryMany,
@@ -196,8 +197,8 @@ pub fn readers_together<W: World>() {
     );
 }
 
-/// A thread that waits for a dependence goes on when the task that has it ends, and needs no other
-/// task.
+/// A thread that waits for a dependence goes on when the task that writes the address has ended,
+/// and sees what the task did.
 pub fn awaited_dependence<W: World>() {
     with_tasks::<W>(
         Steps::Many,
