@@ -7,15 +7,15 @@
 //!  enqueue $7,%rdi  | dequeue %rax,q   ;
 //!  enqueue %rbx,q   | prepush (x)      ;
 //! ```
-//! The operands stand in the paper's order: the register, then the queue. A dequeue gives its
-//! register the item when the device has answered; until then the thread goes on, up to the first
-//! instruction that uses the register.
+//! The operands stand in the order of CAF's paper: the register, then the queue. A dequeue gives
+//! its register the item when the device has answered; until then the thread goes on, up to the
+//! first instruction that uses the register.
 
 use super::code::Code;
 use super::initial::{Names, Pointer, Target};
 use super::instruction::{self, Instruction, Source, Width};
 
-/// The fences of which the paper does not say whether they wait for requests.
+/// The fences of which CAF's paper does not say whether they wait for requests.
 const UNCLEAR: [&str; 2] = ["lfence", "sfence"];
 
 impl Code {

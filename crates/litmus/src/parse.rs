@@ -29,7 +29,7 @@ pub struct LitmusError {
     pub message: String,
 }
 
-/// Largest number of bytes in a file.
+/// The largest number of bytes that a file may have.
 pub const MOST_BYTES: usize = 1 << 20;
 
 /// The line of an error, and its message.

@@ -35,7 +35,7 @@ pub enum YoungerStores {
 /// Which requests wait for each other at the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Buffers {
-    /// Requests of one thread for one queue and direction wait for each other: all that the paper's
+    /// Requests of one thread for one queue and direction wait for each other: all that CAF's
     /// ordering asks for.
     Queue,
     /// Requests of one thread and direction wait for each other: a set of virtual buffers for each
@@ -85,7 +85,7 @@ pub fn allowed(test: &Test, most: usize) -> Option<BTreeSet<State>> {
 }
 
 impl Model {
-    /// The model with as little order as the paper asks for, and room without bound.
+    /// The model with as little order as CAF's paper asks for, and room without bound.
     pub fn paper(younger_stores: YoungerStores) -> Model {
         Model { younger_stores, buffers: Buffers::Queue, outstanding: usize::MAX, entries: None }
     }

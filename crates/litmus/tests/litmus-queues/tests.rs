@@ -50,8 +50,8 @@ fn the_table_has_the_verdicts_of_the_model() {
     }
 }
 
-/// Verdicts that follow from the paper's text by hand: whether the model allows the test's outcome
-/// if younger stores wait, and if they pass.
+/// Verdicts that follow from the text of CAF's paper by hand: whether the model allows the test's
+/// outcome if younger stores wait, and if they pass.
 const BY_HAND: &[(&str, bool, bool)] = &[
     // Rule (b): an enqueue comes after older stores. A load passes a dequeue, unless the thread
     // waits for the dequeue's item first.
@@ -184,7 +184,7 @@ fn threads_that_wait_for_ever_are_found() {
     assert_eq!(endless("queue q[1]; queue p[1]=1; queue r[1];", barred, context), at(0, 0));
 }
 
-/// Figure 4 of the paper: the enqueue of thread T1 to a full queue bars the enqueue of T2, whose
+/// Figure 4 of CAF's paper: the enqueue of thread T1 to a full queue bars the enqueue of T2, whose
 /// item T1's dequeue waits for.
 #[test]
 fn figure_4_locks_where_buffers_are_shared() {
