@@ -22,7 +22,7 @@ use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 /// gives no breakpoints, or the user wants no context switches.
 static WAIT: AtomicUsize = AtomicUsize::new(0);
 static WAKE: AtomicUsize = AtomicUsize::new(0);
-/// Where glibc lies.
+/// The addresses at which glibc's file begins and ends in memory.
 static LIBC: [AtomicUsize; 2] = [const { AtomicUsize::new(0) }; 2];
 
 /// PERF_TYPE_BREAKPOINT, HW_BREAKPOINT_X, and the length that a breakpoint on execution must have.

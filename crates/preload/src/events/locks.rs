@@ -131,7 +131,7 @@ pub fn lock_destroy<P: Probe>(lock: Lock) {
     post::<P>(|_| What::LockDestroy { lock });
 }
 
-/// Does what [`lock_release`] does, at an earlier time, `moment`.
+/// Records that the thread released the lock at an earlier time, `moment`.
 #[inline(always)]
 pub fn lock_released_at<P: Probe>(lock: Lock, at: usize, moment: u64) {
     if P::ON {

@@ -8,9 +8,9 @@
 //! or as it ends; for workers that still wait as the process ends, the master that they wait for
 //! records it.
 //!
-//! In events, a barrier is named by the call site of its construct. Of teams that are nested in
-//! others, or whose master is another thread than the first that opened a region, the name is a
-//! hash of the site, the master and the depth.
+//! In events, a barrier is named by the call site of its construct. If the team is nested in
+//! another, or its master is another thread than the first that opened a region, the name is a hash
+//! of the site, the master and the depth.
 
 use crate::events;
 use crate::thread::callbacks::Callbacks;

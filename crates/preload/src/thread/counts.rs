@@ -73,22 +73,22 @@ impl Holds {
 #[derive(Default)]
 #[repr(C)]
 pub struct Counts {
-    /// Mutex acquisitions that the named lock served.
+    /// Number of mutex acquisitions that the named lock served.
     pub served: Count,
-    /// Mutex acquisitions that the spare lock served in place of the named one.
+    /// Number of mutex acquisitions that the spare lock served in place of the named one.
     pub spare: Count,
-    /// Acquisitions by Baton's locks that came through OpenMP.
+    /// Number of acquisitions by Baton's locks that came through OpenMP.
     pub openmp: Count,
-    /// Mutex acquisitions that glibc served, by the reason ([`Passed`]).
+    /// The numbers of mutex acquisitions that glibc served, one for each reason ([`Passed`]).
     pub passed: [Count; Passed::NUMBER],
-    /// Condition waits on Baton's condition variables.
+    /// Number of waits at Baton's condition variables.
     pub condition_waits: Count,
-    /// Waiters that broadcasts of Baton's condition variables moved to their mutex.
+    /// Number of waiters that broadcasts of Baton's condition variables moved to their mutex.
     pub moved: Count,
-    /// Condition waits that ended with an error, because a process-shared variable cannot wait with
-    /// a replaced mutex.
+    /// Number of condition waits that ended with an error, because no thread can wait at a
+    /// process-shared variable with a replaced mutex.
     pub refused_waits: Count,
-    /// Waits at Baton's barriers: one for each thread in each episode.
+    /// Number of waits at Baton's barriers: one for each thread in each episode.
     pub barrier_waits: Count,
 }
 

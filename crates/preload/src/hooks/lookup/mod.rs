@@ -3,10 +3,10 @@
 //! `RTLD_DEEPBIND`. Both find the C library's functions where the rest of the program has this
 //! library's. One mutex would then be locked by Baton's function and unlocked by glibc's.
 //!
-//! So if a look-up in a handle finds a function of the C library that this library replaces, the
-//! result is this library's function; and the cells of a library loaded with `RTLD_DEEPBIND` are
+//! If a look-up in a handle finds a function of the C library that this library replaces, the
+//! result is this library's function. The cells of a library loaded with `RTLD_DEEPBIND` are
 //! rebound before the program gets its handle, or, if glibc had to search for the library, at the
-//! program's first `dlsym` in a handle. What another library interposes stays as it is.
+//! program's next `dlsym` with any handle. What another library interposes stays as it is.
 //!
 //! glibc's `dlsym` and `dlopen` look at their return address, to know the caller: for `RTLD_NEXT`,
 //! and for the caller's search path. Where that matters, the hooks jump on to glibc's functions, as

@@ -11,8 +11,8 @@ fn mutex(mutex: *const Mutex) -> Lock {
     Lock::mutex(mutex.addr() as Address)
 }
 
-/// Does what [`events::lock_acquire`] does, for a mutex. For a mutex that no recorded call has
-/// initialised or taken before, records the callers of the call site too.
+/// Records that the mutex was free and that the thread has taken it. For a mutex that no recorded
+/// call has initialised or taken before, records the callers of the call site too.
 #[inline(always)]
 pub fn acquire<P: Probe>(m: *const Mutex, at: usize) {
     // SAFETY: the caller has just taken the mutex, so it exists.
@@ -21,7 +21,8 @@ pub fn acquire<P: Probe>(m: *const Mutex, at: usize) {
     }
     acquire_seen::<P>(m, at);
 }
-/// Records like [`acquire`] for a mutex that was seen before.
+/// Records that the thread has taken a free mutex, which a recorded call has initialised or taken
+/// before.
 #[inline(always)]
 pub fn acquire_seen<P: Probe>(m: *const Mutex, at: usize) {
     events::lock_acquire::<P>(mutex(m), Mode::Exclusive, at);
@@ -40,43 +41,43 @@ fn first_acquire<P: Probe>(m: *const Mutex, at: usize) {
     unsafe { Mutex::note_seen(m) };
     events::lock_first_acquire::<P>(mutex(m), Mode::Exclusive, at);
 }
-/// Does what [`events::lock_request`] does, for a mutex.
+/// Records that the thread begins to wait for a mutex that is taken.
 #[inline(always)]
 pub fn request<P: Probe>(m: *const Mutex, at: usize) {
     if P::ON {
         events::lock_request::<P>(mutex(m), Mode::Exclusive, at);
     }
 }
-/// Does what [`events::lock_acquired`] does, for a mutex.
+/// Records that the wait is over and the thread has the mutex.
 #[inline(always)]
 pub fn acquired<P: Probe>(m: *const Mutex, how: How) {
     if P::ON {
         events::lock_acquired::<P>(mutex(m), Mode::Exclusive, how);
     }
 }
-/// Does what [`events::lock_timed_out`] does, for a mutex.
+/// Records that the wait's deadline passed before the thread got the mutex.
 #[inline(always)]
 pub fn timed_out<P: Probe>(m: *const Mutex) {
     if P::ON {
         events::lock_timed_out::<P>(mutex(m), Mode::Exclusive);
     }
 }
-/// Does what [`events::lock_try_failed`] does, for a mutex.
+/// Records that a try found the mutex taken.
 #[inline(always)]
 pub fn try_failed<P: Probe>(m: *const Mutex, at: usize) {
     events::lock_try_failed::<P>(mutex(m), Mode::Exclusive, at);
 }
-/// Does what [`events::lock_release`] does, for a mutex.
+/// Records that the thread is about to release the mutex.
 #[inline(always)]
 pub fn release<P: Probe>(m: *const Mutex, at: usize) {
     events::lock_release::<P>(mutex(m), Mode::Exclusive, at);
 }
-/// Does what [`events::lock_released_at`] does, for a mutex.
+/// Records that the thread released the mutex at an earlier time, `moment`.
 #[inline(always)]
 pub fn released_at<P: Probe>(m: *const Mutex, at: usize, moment: u64) {
     events::lock_released_at::<P>(mutex(m), at, moment);
 }
-/// Does what [`events::lock_init`] does, and notes in the trace if the mutex is robust, has a
+/// Records that the mutex was initialised, and notes in the trace if the mutex is robust, has a
 /// priority protocol or is process-shared: glibc serves such a mutex whatever `BATON_LOCK` says.
 pub fn init<P: Probe>(m: *const Mutex, at: usize) {
     events::lock_init::<P>(mutex(m), at);
@@ -93,7 +94,7 @@ pub fn init<P: Probe>(m: *const Mutex, at: usize) {
         events::post::<P>(|_| What::Note { address: m.addr() as Address, code });
     }
 }
-/// Does what [`events::lock_destroy`] does, for a mutex.
+/// Records that the mutex is about to be destroyed.
 #[inline(always)]
 pub fn destroy<P: Probe>(m: *const Mutex) {
     events::lock_destroy::<P>(mutex(m));
