@@ -67,7 +67,7 @@ macro_rules! every_workload {
                 added::named(name, knobs).ok_or_else(unknown)?.map(Chosen::Added)
             }
 
-            /// [`Workload::threads`].
+            /// Number of threads of the workload ([`Workload::threads`]).
             pub fn threads(&self) -> u32 {
                 match self {
                     $(Chosen::$workload(workload) => workload.threads(),)*
@@ -75,7 +75,7 @@ macro_rules! every_workload {
                 }
             }
 
-            /// [`Workload::wait`].
+            /// How the threads wait if the user asked for `asked` ([`Workload::wait`]).
             pub fn wait(&self, asked: Option<Wait>) -> Wait {
                 match self {
                     $(Chosen::$workload(workload) => workload.wait(asked),)*
@@ -94,7 +94,7 @@ macro_rules! every_workload {
                 }
             }
 
-            /// [`Workload::algorithm`].
+            /// The name of the lock, barrier or queue under test ([`Workload::algorithm`]).
             pub fn algorithm(&self) -> Option<&'static str> {
                 match self {
                     $(Chosen::$workload(workload) => workload.algorithm(),)*
@@ -102,7 +102,7 @@ macro_rules! every_workload {
                 }
             }
 
-            /// [`Workload::charge`].
+            /// The instructions that a simulated chip charges ([`Workload::charge`]).
             pub fn charge(&self) -> Charge {
                 match self {
                     $(Chosen::$workload(workload) => workload.charge(),)*
@@ -110,7 +110,7 @@ macro_rules! every_workload {
                 }
             }
 
-            /// [`Workload::bytes`].
+            /// An upper bound of the bytes of guest memory ([`Workload::bytes`]).
             pub fn bytes(&self) -> usize {
                 match self {
                     $(Chosen::$workload(workload) => workload.bytes(),)*

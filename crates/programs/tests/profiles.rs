@@ -18,7 +18,7 @@ fn the_trees_profiles_are_read() {
     let set = Set::open(Path::new(OCOR)).unwrap();
     assert_eq!(set.profiles.len(), 25);
     assert_eq!(set.profiles.iter().filter(|profile| profile.suite == "PARSEC").count(), 11);
-    // By the paper's table 3, 18 programs have a high rate of critical sections, and 11 a high
+    // By table 3 of OCOR's paper, 18 programs have a high rate of critical sections, and 11 a high
     // network utilisation.
     let high = |class: fn(&Profile) -> Class| set.profiles.iter().filter(|p| class(p) == Class::High).count();
     assert_eq!((high(|p| p.printed.cs_rate), high(|p| p.printed.network)), (18, 11));

@@ -1,6 +1,7 @@
-//! A job distributor (paper 4, sections 3.5 and 4.5): a producer hands jobs to workers. In the
-//! paper's software form each worker has a slot for one job, and the producer goes round the slots;
-//! in CAF's form each worker has a queue in the device, whose load balancer chooses the queue.
+//! A job distributor (CAF: Wang and others, PACT 2016, sections 3.5 and 4.5): a producer hands jobs
+//! to workers. In that paper's software form each worker has a slot for one job, and the producer
+//! goes round the slots; in CAF's form each worker has a queue in the device, whose load balancer
+//! chooses the queue.
 
 mod hands;
 mod named;
@@ -22,13 +23,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// The settings of the program.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
-    /// Number of threads that work. Paper 4: four.
+    /// Number of threads that work; four in CAF's paper.
     pub workers: u32,
     /// Number of jobs.
     pub jobs: u64,
-    /// Mean number of cycles of a job: the paper's nops.
+    /// Mean number of cycles that a job computes; CAF's paper executes nops instead.
     pub think: Cycles,
-    /// Largest deviation of a job from `think`, as a share of `think`. Not stated in the paper.
+    /// Largest deviation of a job from `think`, as a share of `think`. CAF's paper does not state
+    /// it.
     pub spread: f64,
     /// Places of each queue, a power of two. A slot has one place.
     pub capacity: usize,

@@ -21,15 +21,15 @@ pub struct Solo<const K: usize> {
     scale: KernelScale,
 }
 
-/// [`Kernel::Ep`].
+/// The kernel [`Kernel::Ep`] as a workload.
 pub type Ep = Solo<0>;
-/// [`Kernel::Ft`].
+/// The kernel [`Kernel::Ft`] as a workload.
 pub type Ft = Solo<1>;
-/// [`Kernel::Mg`].
+/// The kernel [`Kernel::Mg`] as a workload.
 pub type Mg = Solo<2>;
-/// [`Kernel::Search`].
+/// The kernel [`Kernel::Search`] as a workload.
 pub type Search = Solo<3>;
-/// [`Kernel::Fft`].
+/// The kernel [`Kernel::Fft`] as a workload.
 pub type Fft = Solo<4>;
 
 /// Makes the meeting of a scene, at a barrier by name.

@@ -4,9 +4,9 @@ use super::fourier::Complex;
 use crate::places::Places;
 use baton_machine::{Machine, Slot};
 
-/// Numbers in a line of 64 bytes.
+/// Number of numbers that a line of 64 bytes has room for.
 pub(super) const IN_LINE: usize = 8;
-/// Complex numbers in a line of 64 bytes.
+/// Number of complex numbers that a line of 64 bytes has room for.
 pub(super) const PAIRS: usize = IN_LINE / 2;
 
 #[derive(Clone, Copy)]

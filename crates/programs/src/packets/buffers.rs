@@ -1,12 +1,12 @@
-//! Packet buffers of 2 KB in the machine's memory. A buffer's number travels through the queues;
-//! the thread that has the number owns the buffer.
+//! The buffers of packets, which have 2 KB each in the machine's memory. A buffer's number travels
+//! through the queues; the thread that has the number owns the buffer.
 
 use baton_machine::{Machine, OwnedSlice, PushTo};
 use std::cell::UnsafeCell;
 
-/// Bytes of a buffer (paper 4, section 4.2).
+/// Bytes of a buffer (CAF's paper, section 4.2).
 pub const BUFFER_BYTES: usize = 2048;
-/// Bytes of a block: the paper's cache line.
+/// Bytes of a block: a cache line in CAF's paper.
 pub const BLOCK_BYTES: usize = 64;
 /// Number of blocks in a buffer.
 pub const BLOCKS: u32 = (BUFFER_BYTES / BLOCK_BYTES) as u32;

@@ -1,7 +1,7 @@
-//! A pipeline of clusters of threads (paper 4, figure 9a): sources take buffers from the pool and
-//! write packets, the threads of each cluster read and mark the packets, the threads of the last
-//! stage add them up and give the buffers back. `[1, 1]` is the paper's one-to-one test, `[n, n]`
-//! its n-to-n test.
+//! A pipeline of clusters of threads (CAF's paper, figure 9a): sources take buffers from the pool
+//! and write packets, the threads of each cluster read and mark the packets, the threads of the
+//! last stage add them up and give the buffers back. `[1, 1]` is the paper's one-to-one test,
+//! `[n, n]` its n-to-n test.
 
 use super::buffers::{BLOCK_CYCLES, View, seen, sum};
 use super::flow::{Flow, a_packet, sent};
@@ -21,12 +21,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct Settings {
     /// How packets move.
     pub flow: Flow,
-    /// Number of threads of each stage, the sources first; at least two stages. The paper does not
-    /// state the numbers; it names two clusters and draws them. The usual numbers here are one
+    /// Number of threads of each stage, the sources first; at least two stages. CAF's paper does
+    /// not state the numbers; it names two clusters and draws them. The usual numbers here are one
     /// source, two clusters of four and one sink.
     pub stages: Vec<u32>,
-    /// Mean number of cycles that each thread of the clusters computes for each packet: the paper's
-    /// nops.
+    /// Mean number of cycles that each thread of the clusters computes for each packet; CAF's paper
+    /// executes nops instead.
     pub think: Cycles,
     /// Largest deviation of a computation from `think`, as a share of `think`.
     pub spread: f64,

@@ -1,6 +1,6 @@
-//! A firewall (paper 4, section 4.2 and figure 9b): a source sends packets to filters, which send
-//! packets that a rule allows to a sink, and the other packets to an analyser, which drops them.
-//! Sink and analyser give the buffers back.
+//! A firewall (CAF's paper, section 4.2 and figure 9b): a source sends packets to filters, which
+//! send packets that a rule allows to a sink, and the other packets to an analyser, which drops
+//! them. Sink and analyser give the buffers back.
 
 use super::buffers::{BLOCK_CYCLES, View, seen};
 use super::flow::Flow;
@@ -23,7 +23,7 @@ pub use super::tally::Outcome;
 pub struct Settings {
     /// How packets move.
     pub flow: Flow,
-    /// Number of threads that filter. Paper 4: four.
+    /// Number of threads that filter; four in CAF's paper.
     pub filters: u32,
 }
 
@@ -42,7 +42,7 @@ pub struct Input {
     pub rules: Arc<Rules>,
 }
 
-/// Number of blocks that hold a packet's header: the first three (paper 4, section 4.2).
+/// Number of blocks that hold a packet's header: the first three (CAF's paper, section 4.2).
 const HEADER: u32 = 3;
 /// Cycles that a filter takes to find a header's fields, and to compare them with a rule.
 const PARSE_CYCLES: u64 = 20;

@@ -17,11 +17,11 @@ pub struct Flow {
     pub bulk: usize,
     /// Places of each queue between two stages, a power of two.
     pub capacity: usize,
-    /// Number of buffers in the pool; `None`: as many as the program needs, at least 256. Not
-    /// stated in the paper.
+    /// Number of buffers in the pool; `None`: as many as the program needs, at least 256. CAF's
+    /// paper does not state it.
     pub pool: Option<usize>,
     /// Number of 64-byte blocks of a packet that threads write and read, from the first block on.
-    /// Not stated in the paper, whose headers have 3.
+    /// CAF's paper states only that a header has 3.
     pub blocks: u32,
     /// Number of packets of a bulk that a thread prefetches ahead; 0: none.
     pub prefetch: u32,

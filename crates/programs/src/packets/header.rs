@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 pub enum LinkType {
     /// Ethernet, with or without tags of 802.1Q and 802.1ad.
     Ethernet,
-    /// IPv4 or IPv6 without a frame around it.
+    /// The packet begins with its IPv4 or IPv6 header: there is no frame around it.
     Raw,
     /// The frame of Linux's "any" device.
     Cooked,

@@ -43,7 +43,7 @@ pub struct Rules(Vec<Rule>);
 const PROTOCOLS: [(&str, u8); 6] = [("icmp", 1), ("tcp", 6), ("udp", 17), ("dccp", 33), ("icmp6", 58), ("sctp", 132)];
 const ACTIONS: [(&str, Action); 3] = [("allow", Action::Allow), ("deny", Action::Deny), ("inspect", Action::Inspect)];
 
-/// Largest number of rules in a file.
+/// The largest number of rules that a file may have.
 const MOST: usize = 65_536;
 
 impl Rules {

@@ -32,8 +32,8 @@ pub enum Traffic {
     },
 }
 
-/// The destination port of suspicious generated packets: the paper's "special value" in a header.
-/// Port 666 is Doom's.
+/// The destination port of suspicious generated packets: the "special value" in a header of CAF's
+/// paper. Port 666 is Doom's.
 pub const SUSPICIOUS_PORT: u16 = 666;
 
 /// Lengths of generated packets on the wire. All lengths are equally frequent (the sizes are those

@@ -25,7 +25,8 @@ use std::sync::Arc;
 pub struct Program {
     /// The name of the program.
     pub name: String,
-    /// The program's class in table 1 of the paper.
+    /// The program's class in table 1 of the paper that the profile follows (Saez, Fedorova, Prieto
+    /// and Vegas, CF 2010).
     pub class: Class,
     /// Number of instructions of one run, of all threads together.
     pub instructions: u64,
@@ -48,7 +49,7 @@ pub struct Program {
 /// computation or by memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Class {
-    /// The name in the paper, such as `PS-MI`.
+    /// The name in that paper's table, such as `PS-MI`.
     pub name: &'static str,
     /// Whether programs of the class have one thread.
     pub single: bool,

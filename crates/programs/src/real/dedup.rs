@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// Bytes that are read or written at once.
 const BLOCK: usize = 64;
-/// Least and greatest length of a chunk.
+/// The least and the greatest length of a chunk in bytes; the last chunk of a piece may be shorter.
 const CHUNK: (usize, usize) = (32, 256);
 /// Bytes that a compressed chunk may take: [`pack`] adds one length for each 128 bytes.
 const PACKED: usize = CHUNK.1 + 4;
@@ -222,7 +222,7 @@ pub(super) fn team<M: Machine, K: Kit<M>>(threads: u32, scale: Scale, kit: &K) -
 }
 
 impl<M: Machine, K: Kit<M>> Data<M, K> {
-    /// Largest number of chunks in a piece.
+    /// The largest number of chunks that a piece can have.
     fn chunks_a_piece(piece: usize) -> usize {
         piece / CHUNK.0 + 1
     }

@@ -16,15 +16,15 @@ pub struct Whole<const P: usize> {
     scale: Scale,
 }
 
-/// [`Program::ImageFilter`].
+/// The program [`Program::ImageFilter`] as a workload.
 pub type ImageFilter = Whole<0>;
-/// [`Program::Dedup`].
+/// The program [`Program::Dedup`] as a workload.
 pub type Dedup = Whole<1>;
-/// [`Program::KdTree`].
+/// The program [`Program::KdTree`] as a workload.
 pub type KdTree = Whole<2>;
-/// [`Program::Sort`].
+/// The program [`Program::Sort`] as a workload.
 pub type Sort = Whole<3>;
-/// [`Program::Align`].
+/// The program [`Program::Align`] as a workload.
 pub type Align = Whole<4>;
 
 struct Make<P>(Program, u32, Scale, Wait, P);

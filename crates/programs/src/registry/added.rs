@@ -76,9 +76,9 @@ pub(crate) fn named(name: &str, knobs: &Knobs<'_>) -> Option<Result<Box<dyn Own>
 pub trait Own: Send + Sync {
     /// Returns a copy of the workload with its settings.
     fn copy(&self) -> Box<dyn Own>;
-    /// [`Workload::threads`].
+    /// Number of threads of the workload ([`Workload::threads`]).
     fn threads(&self) -> u32;
-    /// [`Workload::wait`].
+    /// How the threads wait if the user asked for `asked` ([`Workload::wait`]).
     fn wait(&self, asked: Option<Wait>) -> Wait;
     /// [`Workload::team`] on the machine of this type.
     ///
@@ -86,11 +86,11 @@ pub trait Own: Send + Sync {
     /// Fails if a setting cannot be on this machine, or if the workload was not added for the
     /// machine.
     fn team(&self, machine: (TypeId, &'static str), wait: Wait, probe: AnyProbe) -> Result<Team, Refused>;
-    /// [`Workload::algorithm`].
+    /// The name of the lock, barrier or queue under test ([`Workload::algorithm`]).
     fn algorithm(&self) -> Option<&'static str>;
-    /// [`Workload::charge`].
+    /// The instructions that a simulated chip charges ([`Workload::charge`]).
     fn charge(&self) -> Charge;
-    /// [`Workload::bytes`].
+    /// An upper bound of the bytes of guest memory ([`Workload::bytes`]).
     fn bytes(&self) -> usize;
 }
 

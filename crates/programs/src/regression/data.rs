@@ -16,10 +16,10 @@ pub struct Data {
     pub(crate) labels: Vec<f64>,
 }
 
-/// Largest number of attributes of a row.
+/// The largest number of attributes that a row may have.
 const MOST: usize = 1024;
 
-/// Attributes and rows of the Statlog (Heart) data, with which the paper works.
+/// Numbers of attributes and of rows of the Statlog (Heart) data, with which CAF's paper works.
 const HEART: (usize, usize) = (13, 270);
 
 impl Data {

@@ -1,6 +1,6 @@
-//! Logistic regression by stochastic gradient descent as a map-reduce (paper 4, sections 3.5 and
-//! 4.5): in each iteration every worker adds up the gradients of its rows, the sum of all workers'
-//! vectors goes back to each worker, and each worker takes the same step.
+//! Logistic regression by stochastic gradient descent as a map-reduce (CAF: Wang and others, PACT
+//! 2016, sections 3.5 and 4.5). In each iteration every worker adds up the gradients of its rows,
+//! the sum of all workers' vectors goes back to each worker, and each worker takes the same step.
 //!
 //! In the software form the first worker adds: each other worker has a queue to it and one from it.
 //! In CAF's form the data reducer of a queue device adds. Both forms add in the same order as one
@@ -36,14 +36,14 @@ use table::Table;
 /// The settings of the regression.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
-    /// Number of threads that work; the first thread also adds, where no device does. Paper 4: up
-    /// to 16.
+    /// Number of threads that work; the first thread also adds, where no device does. CAF's paper
+    /// has up to 16.
     pub workers: u32,
-    /// Number of rows that a worker looks at in an iteration. Paper 4: varied.
+    /// Number of rows that a worker looks at in an iteration. CAF's paper varies it.
     pub rows: u32,
-    /// Number of steps. Not stated in the paper.
+    /// Number of steps. CAF's paper does not state it.
     pub iterations: u64,
-    /// The length of a step along the mean of the rows' gradients. Not stated in the paper.
+    /// The length of a step along the mean of the rows' gradients. CAF's paper does not state it.
     pub step: f64,
     /// Which party adds the workers' vectors.
     pub reduction: Reduction,

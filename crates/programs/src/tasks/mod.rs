@@ -81,7 +81,7 @@ struct Task(u64);
 impl Task {
     /// A word that is no task.
     const NONE: u64 = u64::MAX;
-    /// Largest number of numbers in a task.
+    /// The largest number of numbers that a task may have.
     const MOST: u32 = 1 << 31;
 
     fn new(numbers: u32, hash: u64) -> Task {
