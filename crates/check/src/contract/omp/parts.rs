@@ -68,8 +68,8 @@ pub fn shares<W: World>() {
     );
 }
 
-/// A thread that comes to a work-share before the others have left the slot's previous one goes on
-/// when they have, even though none of them enters it.
+/// A thread that comes to a work-share while other threads are still in the slot's previous one
+/// goes on when they have left it, even though none of them enters the new one.
 pub fn slots_awaited<W: World>() {
     apart::<W>(
         Steps::Few,
