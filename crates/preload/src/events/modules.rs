@@ -23,7 +23,7 @@ static SEEN: SiteTable<MODULES> = SiteTable::new();
 const MODULES: usize = 4096;
 /// State and place of each module, by its number.
 static ALL: [Known; MODULES] = [const { Known::new() }; MODULES];
-/// How many times a module was unloaded.
+/// How many times any module was unloaded, the same one or different ones.
 static UNLOADS: AtomicU32 = AtomicU32::new(0);
 
 struct Known {
@@ -76,7 +76,7 @@ pub fn list() {
     gone.each(unload_gone);
 }
 
-/// How often a module was unloaded.
+/// How many times any module was unloaded, the same one or different ones.
 pub(super) fn unloads() -> u32 {
     UNLOADS.load(Relaxed)
 }

@@ -117,7 +117,7 @@ struct Data<M: Machine> {
     begins: Places<M, u32>,
     /// Places of words in the database, word by word.
     places: Places<M, u32>,
-    /// Queries taken and segments found, both changed with the lock held.
+    /// Number of queries taken, and number of segments found; both change with the lock held.
     taken: Places<M, u32>,
     found: Places<M, u64>,
     /// By query: the segments that are kept.

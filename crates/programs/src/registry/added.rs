@@ -138,7 +138,7 @@ impl<W: Workload + Send + Sync + 'static> Own for Typed<W> {
 pub struct AnyProbe(Arc<dyn Hears>);
 
 impl AnyProbe {
-    /// This probe.
+    /// Puts `probe` behind a pointer.
     pub fn new(probe: impl Probe + Sync) -> AnyProbe {
         AnyProbe(Arc::new(probe))
     }

@@ -95,9 +95,9 @@ pub struct Draw {
     pub locks: u32,
     /// Share of acquisitions that go to the first lock, in addition to its share of the rest.
     pub hot: f64,
-    /// The share of the other acquisitions that go round the locks in turn, so that as many threads
-    /// come to each lock, as where data are divided among threads. The rest of the acquisitions go
-    /// to random locks.
+    /// The share of the other acquisitions that go round the locks in turn, so that each lock gets
+    /// equally many threads, as in a program that divides its data among threads. The rest of the
+    /// acquisitions go to random locks.
     pub even: f64,
     /// Cycles computed in a critical section, without the time of its lines.
     pub section_cycles: u64,
