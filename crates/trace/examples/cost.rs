@@ -43,8 +43,8 @@ fn time(traced: bool) -> f64 {
 }
 
 /// Returns the median time from a release's stamp to the next acquisition's, in nanoseconds. The
-/// lock is free at once here, so everything beyond the time of an unrecorded pair comes from
-/// recording: this much is added to each recorded hand-off.
+/// lock is free at once here, so what exceeds the time of an unrecorded pair comes from recording.
+/// Each recorded hand-off is longer by that excess.
 fn bias(trace: &Trace) -> f64 {
     let mut gaps = Distribution::default();
     let mut released = None;

@@ -13,8 +13,8 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-/// Why a trace cannot be opened. If only single files are damaged, the trace opens with a [`Loss`]
-/// for each instead.
+/// Why a trace cannot be opened. If at least one events file can be used, the trace opens, with a
+/// [`Loss`] for each fault of a file.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// The directory cannot be listed.
@@ -40,7 +40,8 @@ fn reasons(losses: &[Loss]) -> String {
 }
 
 impl Trace {
-    /// Reads the trace in `directory`: every file there whose name begins with `events.`
+    /// Reads the trace in `directory`: `meta.json`, and every file there whose name begins with
+    /// `events.`
     ///
     /// # Errors
     /// Fails if the directory cannot be listed, or no events file in it can be used.

@@ -31,7 +31,7 @@ pub struct Process {
     /// Whether the process closed its session properly. Otherwise it was killed, it replaced its
     /// program (`exec`), or it still runs.
     pub finished: bool,
-    /// Wall clock at the start of the process, in nanoseconds since 1970.
+    /// The wall clock at [`Process::started`], in nanoseconds since 1970.
     pub realtime_ns: u64,
     /// When the recording of the process began.
     pub started: Ticks,

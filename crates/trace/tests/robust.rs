@@ -106,8 +106,8 @@ fn killed_at_any_moment_every_event_is_there() {
         let progress = directory.path().join("progress");
         std::fs::write(&progress, [0u8; 4096]).unwrap();
         let mut child = child("endless", directory.path()).stdout(std::process::Stdio::null()).spawn().unwrap();
-        // Waits until each thread has posted at least some thousand events, however busy the
-        // machine is.
+        // Waits until each thread has posted 1,000 events, and in each further round 10,000 more,
+        // however busy the machine is.
         let counters = || -> Vec<u64> {
             let bytes = std::fs::read(&progress).unwrap();
             (0..3).map(|i| u64::from_le_bytes(bytes[i * 8..][..8].try_into().unwrap())).collect()
@@ -198,7 +198,8 @@ fn fork() {
         mark(value);
     }
     for follow in [true, false] {
-        // SAFETY: after the fork the child only posts events, which takes no lock, and exits.
+        // SAFETY: after the fork the child only reopens the session and posts events, which takes
+        // no lock, and exits.
         match unsafe { libc::fork() } {
             0 => {
                 PEN.with(ThreadWriter::forget);
@@ -364,7 +365,7 @@ fn errno_stays_as_it_was() {
     // SAFETY: errno is a valid place of this thread, and no other reference to it exists meanwhile.
     let errno = || unsafe { &mut *libc::__errno_location() };
     *errno() = 77;
-    // With 10,000 events the writer needs several segments and reaches the size limit.
+    // With 10,000 events the writer needs more than one segment and reaches the size limit.
     for value in 0..10_000 {
         pen.post(&session, What::Marker { name: 1, value });
     }

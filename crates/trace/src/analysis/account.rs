@@ -7,7 +7,7 @@
 //! alike.
 //!
 //! The **overhead** of a wait is the time in it during which no thread held the lock. It is
-//! computed from the lock's total free time, which only changes when the lock is taken.
+//! computed as the lock's total free time at the wait's end less that at its beginning.
 
 use crate::clock::Ticks;
 use crate::event::{Mode, SiteId, ThreadIndex};
@@ -35,8 +35,8 @@ pub struct Holder {
     pub site: SiteId,
     /// When the lock was taken, or when the account was last restarted, if that was later.
     pub since: Ticks,
-    /// Acquisitions without a release so far: more than one if the thread holds the lock
-    /// recursively.
+    /// Number of the thread's acquisitions that it has not released yet: more than one if the
+    /// thread holds the lock recursively.
     depth: u32,
 }
 

@@ -8,12 +8,12 @@
 //!
 //! The trace shows no flag. A joined thread counts as such a **background thread** if
 //!
-//! - it ended within one turn of its own loop after the joiner had come, and had made at least
-//!   [`TURNS`] turns before. A turn lies between two releases at one place in the code with no lock
-//!   held after them, or between two sleeps or calls for input and output at one place; the place
-//!   that the thread came to most often counts, and the longest turn there. A thread that came to
-//!   no place at all has to be off the CPU for nearly all of its life, and to end soon after the
-//!   joiner came;
+//! - it ended within one turn of its own loop after the joiner had come, and made at least
+//!   [`TURNS`] turns in its life. A turn lies between two releases at one place in the code with no
+//!   lock held after them, or between two sleeps or calls for input and output at one place; the
+//!   place that the thread came to most often counts, and the longest turn there. A thread that
+//!   came to no place at all has to be off the CPU for nearly all of its life, and to end soon
+//!   after the joiner came;
 //! - it is no **peer** of the joiner: peers come to the same places in the code. If the joiner
 //!   joins several peers of each other in a row, it came at the first of these joins: workers with
 //!   equal shares of the work end at about the same time, so that the last of them seem to end when
@@ -46,11 +46,13 @@ pub struct Background {
     pub thread: ThreadIndex,
     /// The thread that waited for its end.
     pub joiner: ThreadIndex,
-    /// When the joiner came.
+    /// When the joiner began to wait; if it joined several peers one after the other, when it began
+    /// to wait for the first of them.
     pub came: Ticks,
     /// When the background thread ended.
     pub ended: Ticks,
-    /// Where its loop goes round; `None` if no place is known.
+    /// The place to which the background thread comes once in each turn of its loop; `None` if no
+    /// place is known.
     pub turns_at: Option<Place>,
 }
 
@@ -82,8 +84,8 @@ pub fn is_background(background: &[Background], thread: ThreadIndex) -> bool {
     background.binary_search_by_key(&thread, |one| one.thread).is_ok()
 }
 
-/// Finds the background threads of a trace, in the order of their numbers. What `meta.json` says of
-/// a thread comes first.
+/// Finds the background threads of a trace, in the order of their numbers. If the user has named a
+/// thread in `meta.json`'s `ends`, that decides.
 pub fn background(trace: &Trace) -> Vec<Background> {
     let mut walk = Walk::of(trace);
     for event in trace.complete_events() {
@@ -100,8 +102,8 @@ pub fn background(trace: &Trace) -> Vec<Background> {
     found.into_values().collect()
 }
 
-/// The moments at which background threads came to the ends of their turns, in order. A thread
-/// whose place is not known has none.
+/// Returns for each background thread whose place ([`Background::turns_at`]) is known the moments
+/// at which the thread came to that place, in order.
 pub fn turns(trace: &Trace, background: &[Background]) -> BTreeMap<ThreadIndex, Vec<Ticks>> {
     let mut turns: BTreeMap<ThreadIndex, (Place, Vec<Ticks>)> =
         background.iter().filter_map(|one| Some((one.thread, (one.turns_at?, Vec::new())))).collect();
@@ -121,12 +123,12 @@ pub fn turns(trace: &Trace, background: &[Background]) -> BTreeMap<ThreadIndex, 
     turns.into_iter().map(|(thread, (_, times))| (thread, times)).collect()
 }
 
-/// How often a thread came to a place, and its longest way back there.
+/// How often a thread came to a place, and the longest time between two visits there.
 struct Visits {
     count: u64,
     last: Ticks,
     longest: Ticks,
-    /// Where the locks begin that were released there.
+    /// The call sites at which the locks that the thread released there began to live ([`Lives`]).
     locks: BTreeSet<SiteId>,
 }
 
@@ -181,7 +183,8 @@ impl Life {
         visits.last = now;
     }
 
-    /// The place that the thread came to most often, with the longest turn.
+    /// The place that the thread came to most often, with the longest turn there; `None` if the
+    /// thread made fewer than [`TURNS`] turns.
     fn turns(&self) -> Option<(Place, Ticks)> {
         let most = self.places.iter().max_by_key(|(_, visits)| visits.count)?;
         (most.1.count > TURNS).then_some((*most.0, most.1.longest))
@@ -202,7 +205,8 @@ impl Life {
         self.places.iter().any(shares)
     }
 
-    /// Threads that came to no place at all cannot be told apart.
+    /// Whether the threads are peers. Threads that came to no place at all cannot be told apart, so
+    /// they count as peers.
     fn is_peer_of(&self, other: &Life) -> bool {
         (self.places.is_empty() && other.places.is_empty()) || self.shares_a_place_with(other)
     }

@@ -120,8 +120,8 @@ impl<T: Carry> Tokens<T> {
         self.0.push_back(cause);
     }
 
-    /// Takes the first cause at or after `begin`. If there is none, takes the oldest of all with
-    /// `any`, and nothing without.
+    /// Takes the first cause at or after `begin`. If there is none, takes the oldest of all if
+    /// `any` is set, and nothing otherwise.
     fn take(&mut self, begin: Ticks, any: bool) -> Option<Cause<T>> {
         let at = self.0.partition_point(|c| c.time < begin);
         if at < self.0.len() {

@@ -1,5 +1,5 @@
-//! Classes of locks: locks that one call site initialised count as instances of one lock in the
-//! program's text.
+//! Classes of locks: locks with one name, or else locks that one call site initialised, count as
+//! instances of one lock in the program's text.
 
 use super::locks::LockReport;
 use super::objects::ObjectKind;
@@ -16,8 +16,8 @@ pub enum ClassKey {
     Name(String),
     /// This call site of the process initialised all locks of the class.
     InitSite(ProcessIndex, SiteId),
-    /// No call initialised the locks: they share an address, so that the class is one global
-    /// variable or field, and the time when the object file at that address was loaded.
+    /// No call is known to have initialised the locks. They share an address, so that the class is
+    /// one global variable or field, and the time at which the object file there was loaded.
     Address(ProcessIndex, Address, Ticks),
 }
 

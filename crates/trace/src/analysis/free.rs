@@ -1,4 +1,4 @@
-//! How long some lock was free while a thread waited for it.
+//! How long at least one lock was free while a thread waited for it.
 //!
 //! Replacing the locks by faster ones can win no more than this time: at every other moment each
 //! waiting thread waits for a holder, and a holder's section is the program's own work. The

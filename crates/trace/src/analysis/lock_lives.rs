@@ -1,5 +1,6 @@
 //! Where locks begin to live: the call site that initialises a lock, or, if none does, the one that
-//! first takes it. The site includes the call's callers if the recorder has walked the stack.
+//! first takes the lock or begins to wait for it. The site includes the call's callers if the
+//! recorder has walked the stack.
 
 use super::objects::AddressHasher;
 use crate::event::{Address, SiteId, What};

@@ -65,7 +65,7 @@ pub struct LockReport {
 pub struct ThreadReport {
     /// Time inside the window from the thread's first event to [`ThreadReport::last`].
     pub lifetime: Ticks,
-    /// When the thread's last event was; if it still waits, when its process or the window ended.
+    /// Time of the last event; of the process's or the window's end if the thread still waits then.
     pub last: Ticks,
     /// Figures of all locks together. Where holds are nested, each hold counts in full.
     pub locks: ThreadLockStats,

@@ -67,7 +67,7 @@ impl<'a> Objects<'a> {
     }
 
     /// Returns the object that an event acts on. Also follows the beginnings and ends of objects'
-    /// lives; their events act on no object.
+    /// lives; for an event that begins or ends a life, returns `None`.
     #[inline]
     pub(crate) fn follow(&mut self, event: &Event, process: ProcessIndex) -> Option<ObjectId> {
         let lock_kind = |lock: Lock| ObjectKind::Lock(lock.kind);

@@ -194,7 +194,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Returns the length from the first event to the last in each timing.
+    /// Returns the length of the run in each timing: from the trace's first event to the last event
+    /// of a thread that is no background thread.
     fn lengths(&self) -> [u64; LANES] {
         let begin = self.trace.span().0.0;
         let mut lengths = [0; LANES];

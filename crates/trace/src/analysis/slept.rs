@@ -30,7 +30,7 @@ impl OffInWait {
         None
     }
 
-    /// A wait begins.
+    /// Records that a wait for a lock begins: from now on, time off the CPU counts for this wait.
     pub fn begin(&mut self) {
         self.off = Ticks(0);
     }

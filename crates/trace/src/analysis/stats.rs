@@ -95,7 +95,8 @@ pub struct Anomalies {
     pub foreign_releases: u64,
     /// `Acquired` or `Timeout` events without a `Request`.
     pub unmatched_waits: u64,
-    /// Waits that had not ended when their thread or the trace ended.
+    /// Waits that had not ended when their thread or the trace ended, or when their thread began to
+    /// wait for the lock again.
     pub unfinished_waits: u64,
 }
 
@@ -160,7 +161,7 @@ pub struct LockStats {
     pub hold: Distribution,
     /// Lengths of hand-offs: from a release while a thread waited to the next acquisition.
     pub handoff: Distribution,
-    /// How long each number of threads above 0 waited for the lock.
+    /// For each number above 0, the time in which exactly that many threads waited for the lock.
     pub queue: BTreeMap<u32, Ticks>,
     /// For each pair of threads, how long the first waited while the second held the lock. Readers
     /// that hold the lock together share this time evenly.
@@ -286,7 +287,8 @@ pub struct ThreadLockStats {
     pub overhead: Ticks,
     /// Time that the thread held the lock.
     pub held: Ticks,
-    /// Time in which other threads waited while this thread held the lock.
+    /// Time in which other threads waited while this thread held the lock, summed over the waiting
+    /// threads. Readers that hold the lock together share this time evenly.
     pub blame: Ticks,
     /// The thread's longest wait.
     pub longest_wait: Ticks,

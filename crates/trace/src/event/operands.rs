@@ -207,7 +207,7 @@ pub enum Outcome {
     Nothing = 1,
     /// The call would have had to wait, and had been told not to.
     WouldWait = 2,
-    /// It failed.
+    /// The call failed.
     Failed = 3,
 }
 

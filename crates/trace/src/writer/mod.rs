@@ -1,9 +1,10 @@
 //! Writes a trace from inside a running program, at a few nanoseconds an event.
 //!
 //! A [`Session`] for each process owns the events file and hands out segments of it; a
-//! [`ThreadWriter`] for each thread fills them. Neither of them allocates, locks, or calls a
-//! function that could be interposed; `errno` is preserved; a signal handler may record events even
-//! if it interrupted the recording of another event.
+//! [`ThreadWriter`] for each thread fills them. Neither of them allocates or locks. The functions
+//! that they call cannot be interposed, except for `getauxval`, and `clock_gettime` where that is
+//! the trace's clock. `errno` is preserved; a signal handler may record events even if it
+//! interrupted the recording of another event.
 //!
 //! The program may be killed at any moment: segments are shared mappings of the file, so the kernel
 //! keeps what has been stored, and a record's kind byte is stored last, so that a half-written

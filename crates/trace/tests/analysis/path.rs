@@ -234,7 +234,8 @@ fn a_time_out_stays_with_its_thread() {
 struct Program(Vec<(u64, u64, u64)>);
 
 /// Simulates programs over FIFO locks with a hand-off latency; thread 0 creates and joins the other
-/// threads. No two events have the same time, so that their order is determined.
+/// threads. Small offsets keep most events apart in time; of events with equal times, the one that
+/// was pushed first comes first.
 fn simulate(programs: &[Program], latency: u64) -> Trace {
     #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
     enum Phase {

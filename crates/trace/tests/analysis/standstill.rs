@@ -155,7 +155,7 @@ fn a_wake_up_that_was_lost() {
     let Why::Condition(signals) = found.threads[1].why else { panic!("{found:?}") };
     let last = signals.last.unwrap();
     assert_eq!((signals.count, last.time, last.waiters, signals.looked), (1, Ticks(50), 0, 1));
-    // The signal comes at 95, while the waiter holds the mutex: it has not looked since.
+    // The signal comes at 95, while the waiter holds the mutex: the waiter has not taken it since.
     let mut events = vec![(95, 0, SIGNAL), (96, 0, join(1))];
     events.extend(waits(100, 1));
     let Why::Condition(signals) = still(2, &events).threads[1].why else { panic!() };

@@ -142,7 +142,7 @@ fn any_byte_changed_costs_one_segment_at_most() {
     // Tries every byte of each header and of the first records behind it; every seventh byte of the
     // rest.
     for at in (0..bytes.len()).filter(|at| at % 4096 < 300 || at % 7 == 0) {
-        // Flips one bit, a different one for each byte; in headers also all bits of a byte at once.
+        // Flips one bit, another one in the next byte; in headers also all bits of a byte at once.
         let masks: &[u8] = if at % 4096 < 192 { &[0xff, 1 << (at % 8)] } else { &[1 << (at % 8)] };
         for mask in masks {
             file.write_all_at(&[bytes[at] ^ mask], at as u64).unwrap();

@@ -4,7 +4,7 @@
 //! take in a circle of orders can deadlock: each thread holds one lock and waits for the next. A
 //! circle is reported if nothing that the trace shows rules it out:
 //!
-//! - each order in the circle comes from another thread;
+//! - each order in the circle comes from a different thread;
 //! - no two of these threads hold one lock in common meanwhile (a gate), unless both hold it
 //!   shared;
 //! - each wait can last for ever: tries and waits with a deadline cannot, and readers do not wait
@@ -31,8 +31,8 @@ pub struct Orders {
     pub cut: bool,
 }
 
-/// One step of a circle: a thread takes a lock while it holds another, for which the step before
-/// waits.
+/// One step of a circle: a thread takes a lock while it holds another, for which the thread of the
+/// step before waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Order {
     /// The thread.

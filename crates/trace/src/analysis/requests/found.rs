@@ -36,7 +36,7 @@ pub struct Request {
     pub answered_by: ThreadIndex,
     /// Index of the request's connection in [`Requests::connections`].
     pub connection: u32,
-    /// When it began.
+    /// When the request began.
     pub begin: Ticks,
     /// When the read that began the request returned.
     pub read: Ticks,

@@ -1,9 +1,9 @@
 //! Requests: what a server is asked, how long each answer takes, and where that time goes.
 //!
-//! A request **begins** when data has come for the thread that reads it, and **ends** when the
-//! answer's last write returns. Requests are found at connections (sockets that are first read,
-//! then written), or lie between two points that the user names. If another thread writes the
-//! answer than the one that read the request, the request was passed along.
+//! A request at a connection (a socket that is first read, then written) **begins** when data has
+//! come for the thread that reads it, and **ends** when the answer's last write returns. Other
+//! requests lie between two points that the user names. If another thread writes the answer than
+//! the one that read the request, the request was passed along.
 //!
 //! | file | holds |
 //! | --- | --- |

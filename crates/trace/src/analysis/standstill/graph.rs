@@ -19,7 +19,8 @@ use std::collections::BTreeSet;
 pub(super) struct Graph<'a> {
     walk: &'a Walk<'a>,
     living: Vec<ThreadIndex>,
-    /// Whether the process has threads that the trace does not know.
+    /// Whether the process has threads that the trace does not know, or that were created and have
+    /// not started.
     pub(super) strangers: bool,
 }
 

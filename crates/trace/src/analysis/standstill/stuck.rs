@@ -45,9 +45,11 @@ impl OpenWait {
 pub struct Standstill {
     /// The process.
     pub process: ProcessIndex,
-    /// Since when threads wait in a circle, or for a thread that has ended; `None` if none do.
+    /// Since when threads wait in a circle, or for a lock whose holder has ended; `None` if none
+    /// do.
     pub deadlock: Option<Ticks>,
-    /// Since when no thread of the process has acted; `None` if some threads could still go on.
+    /// Since when no thread of the process has acted; `None` if some threads could still go on, or
+    /// if that was too short before the process's end to tell.
     pub still: Option<Ticks>,
     /// Since when a thread has waited at a condition variable or semaphore that no thread has
     /// signalled since, while the program's first thread waits for it by joins. Other threads go
@@ -85,9 +87,9 @@ pub enum Why {
     Join,
     /// No signal of the condition variable lets the thread go on.
     Condition(Signals),
-    /// No post does.
+    /// No post of the semaphore lets the thread go on.
     Semaphore(Posts),
-    /// No wake does.
+    /// No wake of the futex, or of the lock of the C library, lets the thread go on.
     Futex,
     /// Threads are missing at the barrier where the thread waits.
     Barrier {
@@ -122,10 +124,10 @@ pub struct Holding {
 pub struct Signals {
     /// Number of signals and broadcasts.
     pub count: u64,
-    /// The last one.
+    /// The last signal or broadcast.
     pub last: Option<Signal>,
-    /// How often the waiting thread had taken the mutex since the last signal when it began to
-    /// wait. At 0 it held the mutex during the signal; at 2 or more it saw under the mutex what the
+    /// How often the waiting thread has taken the mutex since the last signal. At 0 it held the
+    /// mutex during the signal, or waited already; at 2 or more it saw under the mutex what the
     /// signal was about, gave the mutex up and came back.
     pub looked: u32,
 }
