@@ -9,9 +9,9 @@ pub enum Op {
     Work(u64),
     /// The thread leaves its core for this many cycles: it sleeps, or waits for input or output.
     Delay(u64),
-    /// Acquires a lock.
+    /// The thread acquires a lock.
     Lock(u32),
-    /// Releases a lock.
+    /// The thread releases a lock.
     Unlock(u32),
     /// The thread acquires a reader-writer lock: as a writer if the flag is set, else as a reader.
     RwLock(u32, bool),
@@ -25,7 +25,7 @@ pub enum Op {
     TokenPost(u32),
     /// The thread takes a unit of a semaphore, and waits while there is none.
     SemTake(u32),
-    /// Posts a unit of a semaphore.
+    /// The thread posts a unit of a semaphore.
     SemPost(u32),
     /// The thread waits at a barrier until all participants have come.
     Meet(u32),

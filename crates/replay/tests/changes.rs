@@ -16,7 +16,7 @@ use baton_trace::{
 const A: Address = 0x1000;
 const B: Address = 0x2000;
 const ROUNDS: u64 = 100;
-/// Length of a hold in nanoseconds. Beside it, what the lock itself costs is nothing.
+/// Length of a hold in nanoseconds. What the lock itself costs is negligible beside it.
 const HOLD: u64 = 1_000_000;
 
 fn chip() -> Chip {

@@ -39,7 +39,8 @@ enum Do {
     /// Waits on the condition of the second number, with the mutex of the first number held, until
     /// the condition's flag is set.
     Wait(usize, usize),
-    /// The same as `Wait`, but the wait may time out.
+    /// Waits once on the condition of the second number, whether or not its flag is set; the wait
+    /// may time out.
     TimedWait(usize, usize),
     /// Sets the condition's flag and signals one waiter, or all if the second value is true.
     Signal(usize, bool),

@@ -69,7 +69,7 @@ pub(crate) struct Objects {
     rw_at: BTreeMap<Located, u32>,
     semaphore_at: BTreeMap<Located, u32>,
     barrier_at: BTreeMap<Located, u32>,
-    /// The counts of objects that were initialised before any other event of theirs.
+    /// For each barrier or semaphore by its address, the count with which it was initialised.
     attributes: BTreeMap<Located, u32>,
     pub(crate) locks: Vec<LockBook>,
     pub(crate) rwlocks: u32,

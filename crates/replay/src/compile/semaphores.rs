@@ -17,7 +17,7 @@ pub(crate) type Unit = u32;
 #[derive(Default)]
 struct Book {
     /// The number of units at the start: the recorded initial value, and one more for each take
-    /// that found no posted unit.
+    /// that found no unit.
     initial: u32,
     /// The number of initial units that have not been taken yet.
     left: u32,

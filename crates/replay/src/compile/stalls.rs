@@ -5,8 +5,8 @@
 //! not.
 //!
 //! Holds much longer than usual for their class (holds that begin at one place in the code) are
-//! therefore cut to the usual length. The excess is put back at random places, chosen by the seed,
-//! in the same number and the same sizes.
+//! therefore cut to the usual length. Each seed of a replay draws stalls anew: a hold is lengthened
+//! with the probability that a recorded hold stalled, by the excess of one of the stalled holds.
 
 use super::holds::{Holds, grouped};
 use crate::program::Stalls;

@@ -63,8 +63,8 @@ impl Tokens {
         (signal, free.min(1))
     }
 
-    /// Records that a thread's wait ended with a wake-up. Returns the token for which the wait is
-    /// to wait; `None` if no signal matches.
+    /// Records that a thread's wait ended with a wake-up. Returns the token that stands for the
+    /// matching signal, for which the replay makes the thread wait; `None` if no signal matches.
     pub(crate) fn woken(&mut self, place: Located, thread: u32) -> Option<u32> {
         let condition = self.conditions.entry(place).or_default();
         let since = leave(condition, thread)?;

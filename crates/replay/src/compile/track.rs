@@ -1,5 +1,5 @@
 //! The steps of a thread in a few bytes each, because all steps of a recording are in memory at the
-//! same time. A time is stored as the difference from the previous gap.
+//! same time. A time is stored as the difference from the end of the previous gap.
 
 use super::gap::Gap;
 use super::held::Outline;

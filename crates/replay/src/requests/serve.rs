@@ -31,7 +31,7 @@ pub(super) enum Arrivals {
 /// What came out.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Served {
-    /// Sorted, in nanoseconds.
+    /// The latencies of the answered requests, in nanoseconds; sorted once all are answered.
     latencies: Vec<f64>,
     /// When the first request came, when the last request came (`came`), and when the last answer
     /// was given (`last`).

@@ -101,9 +101,9 @@ fn every_barrier_stands_in_for_the_teams() {
     assert!(error.to_string().contains("no barrier"), "{error}");
 }
 
-/// While the worker waits at a barrier, it runs task 1, which the master created before. Later it
-/// runs task 2, which the master created after it had left the barrier: so the worker must meet it
-/// before task 2.
+/// While the worker waits at a barrier, it runs task 1, which the master created before. Later the
+/// worker runs task 2, which the master created after the master had left the barrier: so the
+/// worker must meet the master before task 2.
 #[test]
 fn tasks_wait_for_their_creation_and_who_waits_for_tasks_for_their_ends() {
     let barrier = 0x99;

@@ -325,8 +325,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Every thread but the first begins with no CPU time used. The first has used some before the
-    /// trace began.
+    /// Records a CPU time of 0 at a thread's start; not for the first thread, which has used some
+    /// before the trace began.
     fn starts(&mut self, id: usize) {
         if id != 0 {
             self.threads[id].cpu_time(0);
