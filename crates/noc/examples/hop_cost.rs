@@ -1,11 +1,11 @@
 //! Drives a network so that a profiler can count the cost of one flit-hop.
 //!
-//! - `hop_cost SIDE RATE CYCLES` runs uniform single-flit traffic on a `SIDE`×`SIDE` mesh and
-//!   prints the number of flit-hops.
+//! - `hop_cost SIDE RATE CYCLES` runs uniform single-flit traffic on a `SIDE`×`SIDE` mesh.
 //! - `hop_cost SIDE idle PACKETS` sends `PACKETS` packets, one at a time, from corner to corner of
 //!   an idle mesh.
 //!
-//! `scripts/check/noc-instructions` counts the instructions of this program under callgrind.
+//! Both print the number of flit-hops. `scripts/check/noc-instructions` counts the instructions of
+//! this program under callgrind.
 
 use baton_noc::arbiter::RoundRobin;
 use baton_noc::topology::TopologyConfig;

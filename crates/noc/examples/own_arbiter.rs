@@ -8,8 +8,8 @@ use baton_noc::arbiter::{Arbiter, Contender, RoundRobin};
 use baton_noc::{Config, Delivered, Header, Network, NocError, Packet, Rank, Rng};
 use baton_units::{Cycles, NodeId};
 
-/// Prefers the packet with the longest route. The sender writes the distance into the header, where
-/// every router can read it.
+/// Prefers the packet with the longest route. The sender writes 14 less the distance as the rank
+/// into the header, where every router can read it.
 #[derive(Clone)]
 struct FarFirst;
 

@@ -1,6 +1,5 @@
 //! The only random generator of this crate: SplitMix64. Streams are split by purpose, so that no
-//! draw depends on
-//! the order of other draws.
+//! draw depends on the order of draws for other purposes.
 //!
 //! Source: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
 

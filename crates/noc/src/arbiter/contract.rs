@@ -12,7 +12,8 @@ pub struct Contender {
     pub created: u64,
     /// Number of the packet, which breaks ties of age.
     pub id: u64,
-    /// A random number that depends on nothing but seed, cycle, router and requester.
+    /// A random number that depends on nothing but the seed, the cycle, and the router and virtual
+    /// channel in which the packet stands.
     pub draw: u64,
 }
 

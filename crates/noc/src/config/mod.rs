@@ -21,8 +21,8 @@ pub struct Config {
     pub routes: Option<RouteFile>,
     /// Virtual channels per port, summed over all message classes (1 to 64).
     pub vcs: u32,
-    /// The private buffer of each virtual channel, in flits (1 to 4,096). See [`Config::shared_buffer`]
-    /// for more.
+    /// The private buffer of each virtual channel, in flits (1 to 4,096). [`Config::shared_buffer`]
+    /// comes on top.
     pub buffer: u32,
     /// Flits per port that its virtual channels share beyond their private buffers; 0 means that
     /// all buffers are private.

@@ -33,7 +33,7 @@ pub struct ClassResult {
 /// Results for requests and their replies.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RoundTrips {
-    /// Number of replies that were created in the measured window.
+    /// Number of replies that were created in the measured window and arrived.
     pub replies: u64,
     /// Replies per node per cycle that arrived in the measured window.
     pub rate: f64,

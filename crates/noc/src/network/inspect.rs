@@ -61,7 +61,8 @@ impl<A: Arbiter> Network<A> {
         })
     }
 
-    /// Returns the cycle of creation of the oldest packet that has not left the network yet.
+    /// Returns the cycle of creation of the oldest packet of which a flit stands in a source queue
+    /// or a buffer; `None` if there is none. A packet with all flits on links does not count.
     pub fn oldest(&self) -> Option<Cycles> {
         let waiting = self.state.sources.queues.iter().filter(|q| q.head != u32::MAX).map(|q| q.head as usize);
         let inside = (0..self.vc_numbers()).flat_map(|n| self.held_flits(n)).map(|f| f.slot());

@@ -55,9 +55,9 @@ fn dependencies_hold_packets_back_exactly() {
     assert_eq!((trace.name.as_str(), trace.nodes, trace.dependencies()), ("made for a test", 16, 3));
     let r = Replay::default().run(&trace, &mut mesh4()).unwrap();
     // The request passes 7 routers with 1 flit and arrives at 23. The response is sent at 24 with
-    // 72 bytes, which are 5 flits in buffers of 4: 3·7 + 2 cycles for 4 flits, and the fifth a
-    // credit's round trip of 6 behind the first. The last packet is sent when the response has
-    // arrived.
+    // 72 bytes, which are 5 flits in buffers of 4: 3·7 + 2 cycles for the first flit, and the fifth
+    // comes a credit's round trip of 6 cycles behind the first. The last packet is sent when the
+    // response has arrived.
     let response = 24 + 3 * 7 + 2 + 6;
     let last = response + 1 + 3 * 4 + 2;
     assert_eq!((r.packets, r.flits, r.cycles), (3, 7, last + 1));

@@ -50,7 +50,8 @@ fn throughput_is_what_is_outstanding_over_the_round_trip() {
         let r = pair(asks(bound, 0, 1), 0).round_trip.unwrap();
         let expected = f64::from(bound) / (trip + 1.0);
         assert!((r.rate / expected - 1.0).abs() < 0.005, "{bound}: {} {expected}", r.rate);
-        // By Little's law, there are never more requests under way than the limit.
+        // By Little's law, the rate times the mean latency is the mean number of requests under
+        // way, which may not exceed the limit.
         assert!(r.rate * r.latency.mean <= f64::from(bound));
     }
     // On a loaded network the limit holds as well.
@@ -73,7 +74,8 @@ fn a_batch_ends_when_its_last_reply_is_there() {
     // Without replies, a packet completes when it arrives.
     let r = pair(Flow { reply: None, ..asks(1, 10, 1) }, 0);
     assert_eq!((r.packets, r.runtime), (20, Some(9 * (one_way(1) + 1) + one_way(1) + 1)));
-    // Without a limit, the source queue takes all packets at once.
+    // Without a limit, each node creates one packet a cycle, whether or not earlier ones have
+    // arrived.
     let r = pair(Flow { reply: None, ..asks(0, 50, 1) }, 0);
     assert_eq!((r.packets, r.runtime), (100, Some(49 + one_way(1) + 1)));
 }
@@ -170,8 +172,8 @@ fn a_full_endpoint_backs_up_into_routers_and_comes_to_rest() {
         let in_routers: u32 = network.channel_views().filter(|view| !view.to_endpoint).map(|view| view.held).sum();
         assert!(in_routers > 20, "{in_routers} flits wait in routers");
         network.conserved().unwrap();
-        // Packets of the other class, and packets of the same class whose paths do not cross the
-        // blocked ones, go on.
+        // A packet of the other class goes on. One of class 0 for node 14 waits in node 15's source
+        // queue, behind packets for node 5.
         network.inject(packet(4, 5, 1)).unwrap();
         network.inject(packet(15, 14, 0)).unwrap();
         network.run_to(Cycles(network.now().0 + 100), &mut came);

@@ -1,6 +1,6 @@
-//! Checks the counts with `scripts/check/noc-instructions --network`. It fails if a count has grown
-//! by more than 5% over the one written there, or if a flit-hop in a sparse network costs more than
-//! 1.5 times one in a small network.
+//! Checks the counts of instructions with `scripts/check/noc-instructions --network`. It fails if a
+//! count has grown by more than 5% over the one written there, or if a flit-hop in a sparse network
+//! costs more than 1.5 times one in a small network.
 
 use std::path::Path;
 use std::process::Command;

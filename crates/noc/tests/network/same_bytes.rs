@@ -46,7 +46,8 @@ fn mesh(side: u32) -> Config {
     Config { topology: TopologyConfig::Mesh { size: [side; 2] }, ..Config::default() }
 }
 
-/// Returns configurations and flows that together exercise every path of the router.
+/// Returns configurations and flows that differ in the parts of the router that they use: virtual
+/// channels, buffers, pipelines, classes, bounded endpoints.
 fn set_ups() -> Vec<(Config, Vec<Flow>)> {
     let two = |class| Flow { header: Header::of_class(class), ..flow(0.03, 3) };
     vec![
@@ -82,8 +83,8 @@ fn order_of_stepping_changes_nothing() {
     }
 }
 
-/// Sends the packets of every arbiter, some of them marked, through the lean loop and through the
-/// general one.
+/// With every arbiter, sends the same packets, some of them marked, through the lean loop and
+/// through the general one.
 #[test]
 fn both_loops_agree() {
     fn check<A: Arbiter>(config: &Config, arbiter: A, flows: &[Flow]) {
