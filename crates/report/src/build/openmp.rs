@@ -27,7 +27,8 @@ pub(super) fn came_last(last: &BTreeMap<ThreadIndex, u64>) -> Vec<CameLast> {
     all
 }
 
-/// The regions, the longest first.
+/// The call sites of regions, the one whose regions took the most time in all first. Sites of which
+/// no region ended are left out.
 pub(super) fn regions(names: &mut Names, analysis: &Analysis) -> Vec<ParallelRegion> {
     let mut all: Vec<ParallelRegion> = analysis.regions.iter().map(|region| one(names, analysis, region)).collect();
     all.retain(|region| region.time_ns.count > 0);

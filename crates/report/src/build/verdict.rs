@@ -107,7 +107,7 @@ fn cause<'a>(report: &Report, shares: &'a [Share], lock: Option<&Heaviest<'_>>) 
 }
 
 /// The share of the time in which a lock is free while a thread waits for it. At every other
-/// moment, another lock could not let a waiting thread run.
+/// moment, a lock of another type could not let a waiting thread run either.
 fn most_by_lock(report: &Report) -> f64 {
     ratio(report.totals.free_while_wanted_ns.0, report.totals.span_ns.0).min(1.0)
 }

@@ -57,7 +57,7 @@ impl<'a, W: Write> Perfetto<'a, W> {
     /// Begins a trace: the processes, and the start of the interning tables.
     ///
     /// # Errors
-    /// If `out` does not take it.
+    /// If `out` cannot be written.
     pub fn new(report: &'a Report, out: W) -> io::Result<Self> {
         let mut this = Perfetto {
             report,
@@ -100,7 +100,7 @@ impl<'a, W: Write> Perfetto<'a, W> {
     /// Ends the trace.
     ///
     /// # Errors
-    /// If the output does not take what is left.
+    /// If the rest cannot be written.
     pub fn finish(mut self) -> io::Result<()> {
         let threads: Vec<u32> = self.waiting.keys().copied().collect();
         for thread in threads {

@@ -311,7 +311,7 @@ pub struct Waitable {
     pub signals: u64,
     /// The number of broadcasts.
     pub broadcasts: u64,
-    /// The number of waits that timed out.
+    /// The number of waits that ended by a deadline, a cancellation or an error.
     pub timeouts: u64,
     /// For a condition variable: the number of threads woken by broadcasts that woke several.
     #[serde(default)]

@@ -100,7 +100,8 @@ pub struct Background {
     pub thread: u32,
     /// The thread that joined this thread.
     pub joiner: u32,
-    /// The time at which the joiner began to wait for this thread's end.
+    /// The time at which the joiner began to wait for this thread's end, or for that of the first
+    /// of several like threads that it joined in a row.
     pub joined_ns: Nanos,
     pub ended_ns: Nanos,
 }

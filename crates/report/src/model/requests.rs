@@ -18,8 +18,8 @@ pub struct Requests {
     pub count: u64,
     /// Requests that had not ended when the recording or their connection did.
     pub unfinished: u64,
-    /// How often a request began while the thread's last request had not ended. The last request is
-    /// then left out.
+    /// How often a request began while the thread's earlier request had not ended. The earlier
+    /// request is then left out.
     pub begun_twice: u64,
     /// Requests that one thread read and another thread answered.
     pub passed_along: u64,

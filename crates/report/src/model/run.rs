@@ -38,8 +38,8 @@ pub struct Run {
 /// How much longer a program took because it was recorded.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Dilation {
-    /// By how many times the recorded run is longer than the program alone: as measured, or else
-    /// the estimate.
+    /// The time of the recorded run divided by that of the program alone: as measured, or else the
+    /// estimate.
     pub times: f64,
     /// The least value of `times`, estimated from the recorder's time along the critical path.
     pub estimated: f64,

@@ -21,7 +21,8 @@ pub struct Standstill {
     pub deadlock_since_ns: Option<Nanos>,
     /// When the process ended, if that is known.
     pub until_ns: Option<Nanos>,
-    /// Circles of threads, as places in `threads`: each waits for the next, the last for the first.
+    /// Circles of threads, as indices into `threads`: each thread waits for the next one in the
+    /// circle, the last for the first.
     pub circles: Vec<Vec<u32>>,
     /// The threads that cannot go on; those of circles first.
     pub threads: Vec<StandingThread>,

@@ -103,11 +103,11 @@ impl Usage {
 /// How contended acquisitions got the lock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entered {
-    /// The thread was spinning.
+    /// Contended acquisitions whose thread spun and did not sleep.
     pub spinning: u64,
-    /// The thread had slept in the kernel.
+    /// Contended acquisitions whose thread slept in the kernel before it got the lock.
     pub sleeping: u64,
-    /// The trace does not say.
+    /// Contended acquisitions for which the trace does not say whether the thread slept.
     pub unknown: u64,
 }
 

@@ -25,7 +25,7 @@ pub struct Verdict {
     /// The critical path by limit, the greatest share first.
     pub shares: Vec<Share>,
     /// The share of the time in which a lock is free while a thread waits for it, on the critical
-    /// path or not. No other lock can win more.
+    /// path or not. To replace the program's locks by locks of another type cannot win more.
     pub most_by_lock: f64,
     /// The share of the path in which a thread was blocked, or off its CPU, for a reason that the
     /// trace does not show.

@@ -6,11 +6,11 @@ use crate::diff::{Change, Diff};
 use crate::format::{count, duration};
 use baton_units::Nanos;
 
-/// The most rows that are printed.
+/// The most locks that are printed, in the table and in each list.
 const ROWS: usize = 20;
 
-/// The comparison as lines of text, with a line feed at the end. Changes within the noise stand in
-/// brackets.
+/// The comparison as lines of text, with a line feed at the end. A lock's change that is within the
+/// noise stands in brackets; one whose noise is unknown has a question mark after it.
 pub fn diff(diff: &Diff, style: Style) -> String {
     let columns = ["before", "after", "change"].map(|c| (c, Side::Right));
     let mut whole = Table::new("Program", 60, &columns);

@@ -21,8 +21,8 @@ pub(crate) enum State {
     Other = 5,
     /// The thread is ready to run, without a CPU.
     Ready = 6,
-    /// The thread is blocked in a call for input, output or sleep, or by something that the trace
-    /// does not show.
+    /// The thread is blocked in a call for input, output or sleep, in Baton's own recorder, or by
+    /// something that the trace does not show.
     Blocked = 7,
     /// The thread is off its CPU for an unknown reason.
     Off = 8,

@@ -2,8 +2,8 @@
 //!
 //! Pieces are kept exact as long as there are not too many. Then the shortest neighbours of a lane
 //! are merged into mixed blocks, which record how much of each state they contain. The merging
-//! length doubles until the rest fits. A quiet part of a run thus stays exact however busy another
-//! part is, and the page of a long run is no larger than that of a short one.
+//! length doubles until the rest fits. So long pieces stay exact however many short ones the run
+//! has, and no page has more than [`BLOCKS`] blocks.
 
 mod encode;
 mod flatten;
@@ -157,8 +157,7 @@ impl Builder {
             self.merge_below = (self.merge_below * 2).max(256);
             self.lanes.iter_mut().for_each(|l| l.merge(self.merge_below));
             self.blocks = self.lanes.iter().map(Lane::len).sum();
-            // Merging after every few blocks would take long, so merging goes on until there is
-            // room for many.
+            // The merging ends as soon as the blocks fit; the condition of the loop says so too.
             if self.blocks < BLOCKS * 3 / 4 {
                 break;
             }

@@ -244,8 +244,8 @@ fn a_holder_without_a_cpu_asks_for_the_priorities() {
     assert!(step.text.contains("a_lock") && step.text.contains("PTHREAD_PRIO_INHERIT"), "{step:?}");
 }
 
-/// If several threads run for long, the advice says that false sharing was not looked at; if one
-/// thread does, it does not.
+/// If several threads run for long, the advice says that false sharing was not looked at; if only
+/// one thread does, the advice does not say so.
 #[test]
 fn own_work_of_several_threads_may_share_cache_lines() {
     let not_looked_at = |verdict: &Verdict| verdict.next.iter().any(|step| step.text.contains("was not looked at"));

@@ -128,8 +128,8 @@ fn a_stripped_a_changed_and_a_missing_file_are_told() {
     assert_eq!(symbols.code(&trace, PROCESS, 0x10, Ticks(0))[0].function, "0x10");
 }
 
-/// The site of a `std::lock_guard` is four inlined calls deep; the report names the function that
-/// wanted the lock.
+/// The site of a `std::lock_guard` lies in inlined functions of the standard library; the report
+/// names the program's function that wanted the lock.
 #[test]
 fn a_cpp_site_is_named_after_the_programs_own_function() {
     if !baton_needs::has("c++", "a_cpp_site_is_named_after_the_programs_own_function") {

@@ -1,8 +1,8 @@
 //! A made-up program for the tests: workers share a hot lock and eight cold ones, and meet at a
 //! barrier.
 //!
-//! The lock is served in the order of arrival. A waiter that waited long has slept and needs longer
-//! to wake. All times come from one seed.
+//! Each lock is served in the order of arrival. A waiter that waited long has slept and needs
+//! longer to wake. All times come from one seed.
 
 #![allow(dead_code, unreachable_pub, reason = "each test uses its part of it")]
 

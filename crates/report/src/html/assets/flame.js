@@ -1,5 +1,5 @@
-// Flame graphs of waiting, blame and overhead. The root is the whole program; below it come the classes of locks, then the functions,
-// the outermost first. A click on a box zooms to it.
+// Flame graphs of waiting, blame and overhead. The root is the whole program; below it come the classes of locks and the other objects,
+// then the functions, the outermost first. A click on a box zooms to it; a click on the uppermost box zooms out again.
 function flameTree(report, value) {
   const root = { name: "all", value: 0, children: new Map() };
   for (const site of report.sites) {

@@ -14,7 +14,7 @@ function paintWaiters(report, holder, W) {
     pairs.set(key, pair);
   }
   if (!pairs.size) return holder.replaceChildren(make("p", { class: "empty" }, "No thread waited while another held a lock."));
-  // The busiest threads are shown by name and the rest together, so that the picture stays readable.
+  // On each side, the threads with the most waiting are shown by name and the rest together, so that the picture stays readable.
   const KEEP = 14;
   const side = (of) => {
     const sums = new Map();

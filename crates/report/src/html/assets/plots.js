@@ -79,7 +79,8 @@ function predictionPlot(data) {
   const rows = data.predictions;
   byId("predictions").hidden = !rows.length;
   if (!rows.length) return;
-  // A time above five times that of the recorded lock is cut and labelled with its number: on its scale the others could not be seen.
+  // A time above five times that of the recorded lock (or the shortest, if that lock has none) is cut and labelled with its number: on its
+  // scale the others could not be seen.
   const times = rows.flatMap((r) => [r.high_ns, r.measured_ns ?? 0, r.measured_range_ns?.[1] ?? 0]);
   const least = rows.find((r) => r.recorded && r.predicted_ns)?.predicted_ns ?? Math.min(...times.filter((time) => time > 0));
   const most = Math.max(least, ...times.filter((time) => time <= 5 * least));

@@ -11,7 +11,8 @@ function filterTables(text) {
   for (const [holder, fill] of filtered) if (holder.isConnected) fill();
 }
 
-// Makes a table. A column is {name, of: row → value to sort by, show: row → text or node, left: aligned left, wide: hidden on a phone}.
+// Makes a table. A column is {name, of: row → value to sort by, show: row → text or node, left: aligned left, wide: hidden on a phone,
+// hint: tip of the heading}.
 // The table is first sorted by the column with the index `first`.
 function table(holder, columns, rows, { first = null, pick = null, more = 0, caption = "" } = {}) {
   let sorted = first, down = true;

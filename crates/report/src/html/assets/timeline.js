@@ -204,7 +204,7 @@ function drawTimeline(data) {
   return { redraw, view: () => view, show };
 }
 
-// Lists the threads without a lane, of which nothing could be seen in the timeline.
+// Lists the threads whose lanes were taken away, because nothing of them could be seen in the timeline.
 function foldedThreads(timeline, report) {
   const folded = byId("timeline-folded"), { length } = timeline.folded;
   folded.hidden = length === 0;

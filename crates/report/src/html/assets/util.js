@@ -79,7 +79,7 @@ function withTip(node, text) {
   return node;
 }
 
-// Fills a row of buttons, one of which is chosen; arrow keys choose the next one.
+// Fills a row of buttons, one of which is chosen; the arrow keys choose the next or the previous one.
 function tabs(holder, names, choose) {
   const buttons = names.map((name, i) =>
     make("button", { type: "button", role: "tab", onclick: () => select(i) }, name));
