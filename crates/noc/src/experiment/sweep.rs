@@ -16,6 +16,7 @@ pub struct Point {
 
 impl Experiment {
     /// Returns the same experiment with every flow's rate scaled so that the rates sum to `rate`.
+    /// If all rates are 0, each flow gets an equal part of `rate`.
     pub fn at_rate(&self, rate: f64) -> Experiment {
         let mut scaled = self.clone();
         let sum: f64 = self.traffic.iter().map(|f| f.rate).sum();

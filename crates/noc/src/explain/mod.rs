@@ -39,7 +39,8 @@ pub struct Explanation {
     pub packets: (u64, u64),
     /// Number of the delivered packet with the greatest packet latency, and that latency in cycles.
     pub slowest: Option<(u64, u64)>,
-    /// Number of cycles at the end of the run in which nothing moved while packets were in flight.
+    /// Number of cycles at the end of the run, to within 8, in which nothing moved while packets
+    /// were in flight.
     pub still_for: u64,
     /// A ring of packets that wait for each other, one line per packet; empty if there is none.
     pub deadlock: Vec<String>,
