@@ -10,7 +10,7 @@ use baton_units::Nanos;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The number of places that the report keeps.
+/// The most places that the report keeps.
 const KEPT: usize = 100;
 
 type Around = (ProcessIndex, Option<SiteId>, Option<SiteId>, Option<SiteId>);

@@ -11,13 +11,13 @@ use baton_units::Nanos;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// The number of steps that the report keeps. The path of a long run has millions.
+/// The most steps that the report keeps. The path of a long run has millions.
 const STEPS: usize = 500;
-/// The number of locks for which the report computes the program's length without them, starting
-/// with the lock with the most waiting. Eight take one walk over the trace.
+/// The most locks for which the report computes the program's length without them, starting with
+/// the lock with the most waiting. Eight take one walk over the trace.
 const RELAXED: usize = 8;
 
-/// The number of pairs of nested locks that the report keeps.
+/// The most pairs of nested locks that the report keeps.
 const NESTED: usize = 20;
 
 /// A word for the kind of a step, and the indices of the lock or of the other object that the step

@@ -292,7 +292,7 @@ impl Scene<'_> {
     }
 }
 
-/// Whether a typed name is the whole name, or the last part of its path.
+/// Whether a typed name is the whole name, or the part behind its last `::`.
 fn names_it(typed: &str, known: &str) -> bool {
     known == typed || known.rsplit_once("::").is_some_and(|(_, last)| last == typed)
 }

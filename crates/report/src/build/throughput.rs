@@ -22,7 +22,8 @@ struct Load<'a> {
     /// the class, and the share of the requests' time in which the lock is in use: is held, or is
     /// free while a thread waits for it.
     lock: Option<(String, u32, f64)>,
-    /// The share of all CPUs' time in which threads of the program ran.
+    /// The time for which the threads of the program ran, as a share of all CPUs' time from the
+    /// beginning of the first request to the end of the last, at most 1.
     cpus: f64,
 }
 
