@@ -71,7 +71,7 @@ pub struct Outcome {
 /// The figures of a thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ThreadFigures {
-    /// Its name.
+    /// The thread's name.
     pub name: String,
     /// When the thread was created.
     pub born: Cycles,
@@ -91,8 +91,9 @@ pub struct ThreadFigures {
     /// counts as misses of its last-level cache. A request that waits for a line that another
     /// request has asked for is not included. 0 on a chip of fixed latencies.
     pub fetches: u64,
-    /// Instructions, as far as they are known: those that are charged ([`Instructions`]), each operation, and tries of waits. What a guest
-    /// computes ([`Machine::work`]) is cycles, and not among them.
+    /// The instructions, as far as they are known: those that are charged ([`Instructions`]), one
+    /// for each operation, and those of the tries of waits. What a guest computes
+    /// ([`Machine::work`]) is a number of cycles, and not included.
     ///
     /// [`Instructions`]: crate::Instructions
     /// [`Machine::work`]: baton_machine::Machine::work
@@ -254,9 +255,9 @@ pub struct Stuck {
 /// A thread that waits for ever.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Waiting {
-    /// Its number.
+    /// The thread's number.
     pub thread: u32,
-    /// Its name.
+    /// The thread's name.
     pub name: String,
     /// How the thread waits, as words of a report: `spins`, `sleeps` and so on.
     pub how: &'static str,
@@ -275,7 +276,7 @@ pub enum WaitingOn {
     Cell {
         /// The cell's offset in guest memory.
         offset: u64,
-        /// Its line.
+        /// The number of the cell's line.
         line: u64,
         /// The thread that wrote the cell last, by number and name; `None` if only the setup did.
         writer: Option<(u32, String)>,

@@ -1,4 +1,5 @@
-//! A simulation from the host's side: make it, set up guest data, start guest threads, run, read what came out.
+//! A simulation from the host's side: make it, set up guest data, add guest threads, run it, and
+//! read the results.
 
 use crate::base::queue::EventQueue;
 use crate::base::random::{Purpose, Random};

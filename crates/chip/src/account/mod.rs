@@ -29,12 +29,12 @@ pub struct LockRecorder {
 
 #[derive(Debug, Default)]
 struct Shared {
-    /// For each lock, the number of threads between request and release. A request that finds any
-    /// must wait.
+    /// For each lock, the number of threads between request and release. A thread that requests a
+    /// lock with such a thread must wait.
     busy: Vec<u32>,
     acquisitions: u64,
-    /// The first beginning and the last end of a measured part. A moment is a time and the number
-    /// of messages sent so far.
+    /// The first thread's beginning of the measured part, and the last thread's end of it. `None`
+    /// if no thread has marked one.
     counted: Option<(Moment, Moment)>,
 }
 
@@ -71,8 +71,8 @@ impl LockRecorder {
         }
     }
 
-    /// The calling thread is about to take a lock. The result must be passed to
-    /// [`LockRecorder::acquired`].
+    /// The calling thread is about to take a lock: records a request if another thread holds or
+    /// wants the lock. The result must be passed to [`LockRecorder::acquired`].
     pub fn request(&self, number: u32) -> u64 {
         let at = act::time();
         let free = self.with(|shared| {
@@ -87,12 +87,13 @@ impl LockRecorder {
             return at.0;
         }
         act::record(at, What::Request { lock: lock(number), mode: MODE, site: SiteId::UNKNOWN });
-        // The wait begins at this time: [`LockRecorder::acquired`] asks whether the thread has
+        // The wait begins at this time: [`LockRecorder::acquired`] finds out whether the thread has
         // slept since.
         at.0 | WAITED
     }
 
-    /// The calling thread has the lock.
+    /// The calling thread has taken the lock: records that. `requested` is what
+    /// [`LockRecorder::request`] returned.
     pub fn acquired(&self, number: u32, requested: u64) {
         self.with(|shared| shared.acquisitions += 1);
         let lock = lock(number);
@@ -105,7 +106,7 @@ impl LockRecorder {
         act::record(act::time(), what);
     }
 
-    /// The calling thread is about to release the lock.
+    /// The calling thread is about to release the lock: records that.
     pub fn release(&self, number: u32) {
         self.with(|shared| {
             if let Some(busy) = shared.busy.get_mut(number as usize) {

@@ -7,18 +7,18 @@ use baton_trace::analysis::{Analysis, Window};
 /// by.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Shares {
-    /// Cycles from the first beginning to the last end.
+    /// The length of the measured part, in cycles.
     pub cycles: u64,
     /// The number of acquisitions.
     pub acquisitions: u64,
     /// The share of thread time in critical sections.
     pub sections: f64,
-    /// The share of thread time in competition overhead: waiting for a free lock.
+    /// The share of thread time in competition overhead: waiting for a lock that no thread holds.
     pub overhead: f64,
     /// The share of thread time waiting for locks: critical sections of other threads plus
     /// competition overhead.
     pub blocked: f64,
-    /// The share of acquisitions whose thread had not slept.
+    /// The share of acquisitions whose thread did not sleep while it waited.
     pub entered_spinning: f64,
     /// The share of acquisitions that waited.
     pub contended: f64,

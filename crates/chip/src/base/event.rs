@@ -19,15 +19,15 @@ pub(crate) enum Happening {
     Timeout(u32),
     /// The store at the head of a thread's buffer has been written.
     Store(u32),
-    /// The timer of a CPU has come.
+    /// The timer of a CPU is due: the tick, or the scheduling policy's timer.
     Timer(u32),
-    /// Devices have something to do.
+    /// An event of devices or their packets is due.
     Devices,
-    /// A core's clock changes.
+    /// A planned change of a core's clock is due.
     Clocks,
-    /// A core is switched off or on.
+    /// A planned switch of a core, off or on, is due.
     Switches,
-    /// The policy's alarm has come.
+    /// The scheduling policy's alarm is due.
     Alarm,
     /// An application begins.
     Arrivals,
@@ -39,13 +39,13 @@ pub(crate) enum Happening {
 const CHIP: u32 = 6;
 
 impl Event {
-    /// Devices have something to do.
+    /// An event of devices or their packets is due.
     pub(crate) const DEVICES: Event = Event(2);
-    /// A core's clock changes.
+    /// A planned change of a core's clock is due.
     pub(crate) const CLOCKS: Event = Event(4 + 2);
-    /// A core is switched off or on.
+    /// A planned switch of a core, off or on, is due.
     pub(crate) const SWITCHES: Event = Event(2 * 4 + 2);
-    /// The policy's alarm has come.
+    /// The scheduling policy's alarm is due.
     pub(crate) const ALARM: Event = Event(3 * 4 + 2);
     /// An application begins.
     pub(crate) const ARRIVALS: Event = Event(4 * 4 + 2);
@@ -64,7 +64,7 @@ impl Event {
         Event(thread * 4 + 1)
     }
 
-    /// The timer of a CPU has come.
+    /// The timer of a CPU is due: the tick, or the scheduling policy's timer.
     #[inline(always)]
     pub(crate) fn timer(cpu: u32) -> Event {
         Event((CHIP + cpu) * 4 + 2)

@@ -55,7 +55,7 @@ impl Instructions {
         Instructions { slot: (counted.item / 2.0 * UNIT as f64).round() as u64, ..Instructions::of(counted.call) }
     }
 
-    /// The average number of instructions per access.
+    /// The average number of instructions that come with each access, besides the access itself.
     pub fn an_access(self) -> f64 {
         self.access as f64 / UNIT as f64
     }

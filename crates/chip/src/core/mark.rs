@@ -25,7 +25,7 @@ pub(crate) struct Marks {
     pub(crate) waits_since: Option<u64>,
 }
 
-/// The saved hints of a thread.
+/// The saved hints of a thread, and since when it has waited for its lock.
 pub(crate) struct Said(Option<LockRequest>, Option<LockHint>, Option<u64>);
 
 impl Marks {
@@ -40,14 +40,16 @@ impl Marks {
         (self.hint, self.last_hint, self.waits_since) = (said.0, said.1, said.2);
     }
 
-    /// A lock is about to give a hint. The thread's wait for the lock begins with its first try.
+    /// A lock is about to give a hint. If the hint is for a try, the thread's wait for the lock
+    /// begins now, unless it has begun before.
     pub(crate) fn hears(&mut self, hint: LockHint, now: u64) {
         if hint.retries_left != 0 && self.waits_since.is_none() {
             self.waits_since = Some(now);
         }
     }
 
-    /// The hint is in the registers of the network interface.
+    /// The hint has reached the registers of the network interface: it marks the thread's next
+    /// atomic.
     pub(crate) fn hinted(&mut self, hint: LockHint, now: u64, mechanism: &Active) {
         let request = LockRequest::of(hint, now - self.waits_since.unwrap_or(now));
         if let (LockRequest::Release(_), Some(leaving)) = (request, mechanism.leaving()) {
@@ -63,7 +65,7 @@ impl Marks {
             Section::Entered => self.locks_held += 1,
             Section::Left => {
                 self.locks_held = self.locks_held.saturating_sub(1);
-                // A release that was not an atomic has left its hint, which is removed here.
+                // If the release was a plain store, no atomic has used up its hint.
                 self.hint = None;
             }
             Section::GivenUp => {}

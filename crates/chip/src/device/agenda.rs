@@ -1,32 +1,33 @@
-//! What devices and their packets do when: by time, then in the order in which it was put in.
+//! The future events of devices and their packets, in the order of time and, at equal times, of
+//! insertion.
 //!
-//! Packets of one way arrive in the order in which they set out, and a device of one latency answers in the order of its requests: what
-//! is put into the list of its sort nearly always belongs at the end, so a list that is kept in order from its end is cheaper
-//! than a heap.
+//! There is a list for each sort of event. Packets of one way arrive in the order in which they
+//! set out, and a device of one latency answers in the order of its requests. So a new event
+//! nearly always belongs at the end of its list, and a sorted list is cheaper than a heap.
 
 use std::collections::VecDeque;
 
-/// What happens at a time.
+/// An event of a device or of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DeviceEvent {
-    /// A packet's time on its wires is over.
+    /// The packet with this number arrives at the end of its device's own wires.
     Arrives(u32),
-    /// The answer to a posted request is in memory.
+    /// The answer in this packet, to a posted request, is in memory.
     Written(u32),
-    /// A device has an edge.
+    /// The device with this number has a clock edge, at this cycle of its clock.
     Edge(u32, u64),
-    /// An answer leaves its device.
+    /// The answer in this packet leaves its device.
     Leaves(u32),
 }
 
-/// When an event is, and its number, which grows with each that is put in.
+/// The time of an event and its number, which grows with each insertion.
 type Key = (u64, u64);
 
 const NEVER: Key = (u64::MAX, u64::MAX);
 
-/// The events of a sort, in order.
+/// The events of one sort, in order.
 struct Sort {
-    /// That of the first; [`NEVER`]: there is none.
+    /// The key of the first event, or [`NEVER`] if there is none.
     first: Key,
     events: VecDeque<(Key, DeviceEvent)>,
 }
@@ -54,7 +55,7 @@ impl Sort {
     }
 }
 
-/// The events to come, in a list a sort.
+/// All future events, in one list per sort.
 pub(super) struct Agenda {
     arrivals: Sort,
     edges: Sort,
@@ -77,13 +78,13 @@ impl Agenda {
         sort.put((time, self.sequence), event);
     }
 
-    /// When something happens next.
+    /// The time of the next event; `u64::MAX` if there is none.
     #[inline]
     pub(super) fn next(&self) -> u64 {
         self.arrivals.first.0.min(self.edges.first.0).min(self.leavings.first.0)
     }
 
-    /// What happens up to now, one thing after the other; `None`: nothing more.
+    /// Removes the next event and returns it, if it is due at `now`; otherwise returns `None`.
     #[inline]
     pub(super) fn pop(&mut self, now: u64) -> Option<DeviceEvent> {
         if self.next() > now {
@@ -107,7 +108,7 @@ mod tests {
 
     proptest! {
         #![proptest_config(baton_needs::property!(128))]
-        /// Against a sort that keeps the order of equals.
+        /// The agenda gives its events in the order of a stable sort by time.
         #[test]
         fn events_come_by_time_and_then_in_their_order(all in prop::collection::vec((0u64..20, 0u8..3), 0..40)) {
             let mut agenda = Agenda::EMPTY;

@@ -1,4 +1,5 @@
-//! The devices of a simulation: packets under way to them and from them, and the edges of their clocks.
+//! The devices of a simulation: the packets on their way to and from devices, and the edges of the
+//! devices' clocks.
 
 use super::agenda::{Agenda, DeviceEvent};
 use super::entry::{Entry, Holds, Standing};
@@ -17,38 +18,40 @@ use baton_memory::counters;
 use baton_units::Hertz;
 use std::collections::VecDeque;
 
-/// What the engine is to do after a device, or a packet, has done something.
+/// What the engine must do after a device has acted or a packet has arrived.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Consequence {
-    /// Carry the packet over the network.
+    /// Carry the packet over the network: to its core, or to its device.
     Carry { packet: u32, to_core: bool },
-    /// An answer is here.
+    /// The answer in this packet has arrived at its core.
     Here(u32),
-    /// A request that was called back is with its thread again.
+    /// The request in this packet, which was called back, is with its thread again.
     Back(u32),
-    /// The answer to a posted request has come to its core, and is to be written.
+    /// The answer in this packet, to a posted request, has arrived at its core and must be written.
     Write(u32),
-    /// It is written.
+    /// The core owns the line for the answer in this packet, to a posted request.
     Written(u32),
-    /// A device's endpoint has a place in the network again.
+    /// The endpoint of this device has a free place in the network again.
     Place(u32),
-    /// A device interrupts a CPU, for this thread or ([`OUTSIDE`]) for the one that waits.
+    /// A device interrupts a CPU for `thread`, or, if that is [`OUTSIDE`], for the thread that has
+    /// waited for the device's interrupt for longest.
     Interrupt { device: u32, cpu: u32, thread: ThreadId },
 }
 
 struct Attached {
     device: Box<dyn Device>,
-    /// What the chip file says of it.
+    /// What the chip file says of the device's place and prices.
     config: Attachment,
     ratio: Ratio,
     entry: Entry,
-    /// It has left the first request in its port, and nothing has happened to it since.
+    /// Whether the device declined the first request in its port at its last edge, and has not
+    /// acted since.
     leaves: bool,
-    /// It has done something that can make room.
+    /// Whether the device has done something that may make room, since its next edge was planned.
     stirs: bool,
-    /// Threads that call their requests back, up to these numbers.
+    /// The threads that call their requests back, each with the number of its newest such request.
     cancels: Vec<(ThreadId, u64)>,
-    /// Its next edge that is in the list of events, by cycle.
+    /// The cycle of the device's next edge in the list of events; `u64::MAX` if there is none.
     next: u64,
     tick: u64,
     counts: PortCounts,
@@ -90,7 +93,7 @@ counters! {
 }
 
 impl PortCounts {
-    /// A request is kept waiting no more.
+    /// The device no longer keeps the request in `packet` waiting: adds the time for which it did.
     fn ends_hold(&mut self, packet: &mut Packet, now: u64) {
         if let Some((why, from, until)) = &mut packet.held {
             *until = now;
@@ -103,42 +106,43 @@ impl PortCounts {
     }
 }
 
-/// What a device did in a run.
+/// The figures of a device in a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeviceFigures {
-    /// What was counted at its port.
+    /// The counters of the device's port.
     pub port: PortCounts,
-    /// What the device itself counted.
+    /// The device's own counters, by name.
     pub counts: Vec<(&'static str, u64)>,
 }
 
 /// The devices of a simulation.
 pub(crate) struct Devices {
     pub(crate) config: Config,
-    /// The reference clock, and CPUs in use.
+    /// The reference clock, and the number of CPUs in use.
     core: Hertz,
     cpus: u32,
     all: Vec<Attached>,
     pub(super) packets: Packets,
     events: Agenda,
     effects: Vec<Effect>,
-    /// What the engine is to do, in this order.
+    /// What the engine must do, in this order.
     pub(crate) out: VecDeque<Consequence>,
-    /// By device: threads that wait for its interrupt, and interrupts that came when no thread waited.
+    /// For each device, the threads that wait for its interrupt; in `pending`, the number of
+    /// interrupts that came when no thread waited.
     pub(crate) waiting: Vec<Vec<ThreadId>>,
     pub(crate) pending: Vec<u64>,
-    /// Answers that they have given.
+    /// The number of answers that devices have given.
     pub(crate) answers: u64,
-    /// The time for which the engine has an event.
+    /// The time of the devices' event in the engine's queue; `u64::MAX` if there is none.
     pub(crate) scheduled: u64,
     /// The thread and the process for which each CPU sends its requests.
     pub(crate) subjects: Subjects,
-    /// What translates programs' queue ids.
+    /// The unit that translates programs' queue ids; `None` if programs use the devices' own ids.
     pub(crate) qimu: Option<Qimu>,
 }
 
 impl Devices {
-    /// The devices of a chip of which so many CPUs are in use, if it has any.
+    /// The devices of a chip with `cpus` CPUs in use; `None` if the chip has no devices.
     pub(crate) fn of(chip: &Chip, cpus: u32) -> Option<Box<Devices>> {
         let config = chip.devices.clone()?;
         let count = config.count as usize;
@@ -162,24 +166,24 @@ impl Devices {
         Some(Box::new(devices))
     }
 
-    /// Puts these in the place of those that there are.
+    /// Replaces all devices by `devices`, attached as the chip file says.
     pub(crate) fn replace(&mut self, devices: Vec<Box<dyn Device>>) {
         let each = self.config.each().map(|one| one.attachment);
         let attached = |(device, at)| Attached::new(device, at, self.core, self.config.numbers);
         self.all = devices.into_iter().zip(each).map(attached).collect();
     }
 
-    /// What the chip file says of one device.
+    /// What the chip file says of a device's place and prices.
     pub(crate) fn of_one(&self, device: u32) -> &Attachment {
         &self.all[device as usize].config
     }
 
-    /// When something happens next.
+    /// The time of the next event; `u64::MAX` if there is none.
     pub(crate) fn next(&self) -> u64 {
         self.events.next()
     }
 
-    /// What happens now, one thing after the other; `None`: nothing more.
+    /// Removes the next event and returns it, if it is due at `now`; otherwise returns `None`.
     #[inline]
     pub(crate) fn pop(&mut self, now: u64) -> Option<DeviceEvent> {
         self.events.pop(now)
@@ -193,7 +197,7 @@ impl Devices {
         self.packets.get_mut(id)
     }
 
-    /// The packet's thread will not ask for it any more.
+    /// Forgets a packet, whose thread will not ask for its answer.
     pub(crate) fn drop_packet(&mut self, id: u32) {
         self.packets.forget(id);
     }
@@ -203,14 +207,16 @@ impl Devices {
         self.all[device as usize].device.protocol()
     }
 
-    /// A thread issues a request, which waits in its store buffer; the request's packet.
+    /// A thread issues a request, which waits in the thread's store buffer. Returns the number of
+    /// the request's packet.
     #[inline]
     pub(crate) fn issue(&mut self, device: u32, thread: ThreadId, request: Request) -> u32 {
         let packet = Packet::without_answer(device, thread, request.cpu, PacketAt::Waiting);
         self.packets.put(Packet { request, wanted: true, ..packet })
     }
 
-    /// A privileged request that no guest made, as from CPU 0: it passes the way and the port by. `None`: the device keeps it.
+    /// Gives a device a privileged request at once, as if from CPU 0, for code outside of guests
+    /// and for the kernel. Returns the answer; `None` if the device does not answer at once.
     pub(crate) fn call_at_once(&mut self, device: u32, Words { tag: op, words }: Words, now: u64) -> Option<Answer> {
         let packet = Packet::without_answer(device, OUTSIDE, 0, PacketAt::There);
         let request = Request { packet: 0, op, words, privileged: true, cpu: 0, subject: NO_GUEST };
@@ -233,7 +239,7 @@ impl Devices {
         answer.filter(|_| taken == Taken::Yes)
     }
 
-    /// Tells the devices whether threads wait for a CPU, if that has changed. It takes no time.
+    /// Tells the devices whether threads wait for a CPU, if that has changed. This takes no time.
     pub(crate) fn crowd(&mut self, crowded: bool, now: u64) {
         if std::mem::replace(&mut self.subjects.crowded, crowded) == crowded {
             return;
@@ -247,13 +253,15 @@ impl Devices {
         }
     }
 
-    /// A request that is answered before it leaves its core.
+    /// Records the answer to a request that never leaves its core. Returns the number of the
+    /// packet.
     pub(crate) fn answered_at_once(&mut self, device: u32, thread: ThreadId, answer: Answer) -> u32 {
         let packet = Packet::without_answer(device, thread, 0, PacketAt::Here);
         self.packets.put(Packet { answer, wanted: true, ..packet })
     }
 
-    /// Whether a request must not leave yet: one of the same thread and queue, of these, is under way to another place.
+    /// Whether a request must not leave yet, because one of `others` is a request for the same
+    /// queue that goes to another place, or that must be sent again first.
     pub(crate) fn waits_for(&self, id: u32, others: impl Iterator<Item = u32>) -> bool {
         let place = |packet: &Packet| (packet.device, packet.request.words[0] as u32);
         let packet = self.packets.get(id);
@@ -264,7 +272,7 @@ impl Devices {
             })
     }
 
-    /// A request sets out from that CPU.
+    /// Sends a request from `cpu` to its device.
     #[inline]
     pub(crate) fn send(&mut self, id: u32, cpu: u32, now: u64) {
         let packet = self.packets.get_mut(id);
@@ -274,7 +282,8 @@ impl Devices {
         self.depart(id, false, now);
     }
 
-    /// A thread calls back the requests that it has under way to these devices.
+    /// A thread calls back the requests in `packets`, which have left: sends a packet to each of
+    /// their devices.
     pub(crate) fn call_back(&mut self, thread: ThreadId, cpu: u32, packets: impl Iterator<Item = u32>, now: u64) {
         let mut newest: Vec<(u32, u64)> = Vec::new();
         for packet in packets {
@@ -291,19 +300,21 @@ impl Devices {
         }
     }
 
-    /// What the thread called back is with it again, or answered.
+    /// Each request that the thread called back is answered or with the thread again: its order at
+    /// every device starts anew.
     pub(crate) fn begin_anew(&mut self, thread: ThreadId) {
         self.all.iter_mut().for_each(|at| at.entry.begin_anew(thread));
     }
 
-    /// The thread was killed: what it issued and did not send, and answers that it has not taken, are dropped.
+    /// The thread was killed: drops its unsent requests and the answers that it has not taken.
     pub(crate) fn drop_of(&mut self, thread: ThreadId) {
         for id in self.packets.of(thread) {
             let Packet { device, place, wanted, .. } = *self.packets.get(id);
             match place {
                 PacketAt::Here => self.all[device as usize].counts.dropped += u64::from(wanted),
                 PacketAt::Waiting => {}
-                // Cancels are under way still; each forgets itself.
+                // Posted requests and calls for requests are still under way; each is forgotten
+                // when it is over.
                 _ => continue,
             }
             self.packets.forget(id);
@@ -317,7 +328,8 @@ impl Devices {
         }
     }
 
-    /// A packet has come to its end of the way; `placed`: to a place of a device's endpoint in the network.
+    /// A packet has arrived. `placed` says whether it took a place of a device's endpoint in the
+    /// network.
     pub(crate) fn arrives(&mut self, id: u32, placed: bool, now: u64) {
         let packet = self.packets.get_mut(id);
         let (device, cpu) = (packet.device, packet.cpu);
@@ -369,12 +381,12 @@ impl Devices {
         }
     }
 
-    /// The answer to a posted request is in memory then.
+    /// Plans that the answer to a posted request will be in memory at `time`.
     pub(crate) fn written_at(&mut self, id: u32, time: u64) {
         self.events.put(time, DeviceEvent::Written(id));
     }
 
-    /// Sees to it that the device has this edge.
+    /// Makes sure that the device has an edge at `cycle` or before.
     fn edge(&mut self, device: u32, cycle: u64) {
         let at = &mut self.all[device as usize];
         if cycle < at.next {
@@ -384,7 +396,8 @@ impl Devices {
         }
     }
 
-    /// What threads call back leaves the port, or the device if that gives it back. What is still on its way waits for that.
+    /// Sends back the requests that threads call back: those in the port, and those that the device
+    /// gives back. A request that is still on its way is sent back when it has arrived.
     fn give_back_requests(&mut self, device: u32, cycle: u64, now: u64) {
         let cancels = std::mem::take(&mut self.all[device as usize].cancels);
         for (thread, newest) in cancels {
@@ -416,12 +429,13 @@ impl Devices {
         }
     }
 
-    /// A device's edge: it gives back what threads call back, is offered the requests that stand in its port, then has its own tick.
+    /// A device's edge: the device first gives back requests that threads call back, is then
+    /// offered the requests in its port until it declines one, and then has its own tick.
     #[inline]
     pub(crate) fn at_edge(&mut self, device: u32, cycle: u64, now: u64) {
         let at = &mut self.all[device as usize];
         if at.next != cycle {
-            // An earlier edge was asked for meanwhile, and has seen to everything.
+            // An earlier edge was planned after this one, and has done everything.
             return;
         }
         (at.next, at.leaves) = (u64::MAX, false);
@@ -451,7 +465,7 @@ impl Devices {
             at.device.tick(&mut port);
             at.stirs = true;
         }
-        // Who gets a place now has come too late for this edge.
+        // A request that gets a place now has come too late for this edge.
         for _ in 0..ours {
             let free = at.entry.give_back(Holds::Ours);
             self.out.extend((0..free).map(|_| Consequence::Place(device)));
@@ -459,7 +473,7 @@ impl Devices {
         self.settle(device, cycle, now);
     }
 
-    /// After the device has acted: what it did, and its next edge.
+    /// Carries out the effects of what the device did, and plans its next edge.
     fn settle(&mut self, device: u32, cycle: u64, now: u64) {
         let mut effects = std::mem::take(&mut self.effects);
         for effect in effects.drain(..) {
@@ -524,7 +538,7 @@ impl Devices {
         self.settle(device, cycle, now);
     }
 
-    /// Devices that leave requests standing before them, a line each.
+    /// One line of text for each device that has requests in its port or waiting before it.
     pub(crate) fn explain(&self) -> Vec<String> {
         let standing = self.all.iter().map(|at| (at.entry.standing(), at.config.places));
         let shown = (0..).zip(standing).filter(|(_, (standing, _))| *standing != (0, 0));
@@ -535,7 +549,7 @@ impl Devices {
         shown.map(line).collect()
     }
 
-    /// What each did.
+    /// The figures of each device. Those of the QIMU are among the first device's.
     pub(crate) fn figures(&self) -> Vec<DeviceFigures> {
         let figures = |at: &Attached| DeviceFigures { port: at.counts, counts: at.device.counts() };
         let mut all: Vec<DeviceFigures> = self.all.iter().map(figures).collect();

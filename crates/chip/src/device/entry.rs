@@ -1,65 +1,69 @@
-//! The way into a device: its port, with a number of places.
+//! The entry of a device: its port, with a number of places.
 //!
-//! A request that has come takes a place and gives it back when the device takes the request: what it does with that from
-//! then on, and how long, is the device's. Until there is a place, a request on wires of its own stands at their end, in
-//! the order in which they came; one on the network stays there, as the endpoint takes no flit of it.
+//! A request that arrives takes a place, and gives it back when the device takes the request. How
+//! long the device then keeps the request is the device's own matter. Until a place is free, a
+//! request on the device's own wires waits at their end, in order of arrival; a request on the
+//! network stays in the network, because the endpoint accepts none of its flits.
 //!
-//! The device is offered requests one behind the other, each thread's in the order in which it made them. One that comes
-//! before an older one of its thread, by another way, is an early request and holds no place: otherwise it could bar the way
-//! to the one that it waits for. A thread has `device.outstanding` under way at most, so that there are no more early ones.
-//! Without numbers (`device.numbers`) they are offered as they come.
+//! The device is offered the requests one by one, each thread's in the order in which the thread
+//! made them. A request that arrives before an older one of its thread is an *early* request. It
+//! holds no place, because it could otherwise block the request that it waits for. The number of
+//! early requests is bounded, because a thread has at most `device.outstanding` requests under way.
+//! With `device.numbers = false`, requests are offered in order of arrival.
 
 use crate::base::thread::ThreadId;
 use std::collections::VecDeque;
 
-/// Whose place a request holds.
+/// The place that a request holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Holds {
-    /// None.
+    /// No place.
     Nothing,
-    /// One that is counted here.
+    /// A place that the port counts.
     Ours,
-    /// One that the network counts, for its endpoint.
+    /// A place that the network counts for the device's endpoint.
     Networks,
 }
 
-/// A request before the device.
+/// A request that has arrived and that the device has not taken.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Standing {
     pub(super) packet: u32,
     pub(super) thread: ThreadId,
-    /// It was posted: it is not called back, and its order is that of posted ones.
+    /// Whether the request is posted: it is not called back, and is numbered among posted requests.
     pub(super) posted: bool,
-    /// Its number among the thread's requests to the device.
+    /// The request's number among the thread's requests to the device, from 1.
     pub(super) order: u64,
-    /// When it came.
+    /// The time of arrival.
     pub(super) since: u64,
     pub(super) holds: Holds,
 }
 
-/// A thread's requests to the device.
+/// The order of a thread's requests to the device.
 #[derive(Default)]
 struct Order {
     sent: u64,
-    /// So many have come in turn.
+    /// The number of requests that have entered the port in their order.
     came: u64,
     early: Vec<Standing>,
 }
 
-/// The port.
+/// The port of a device.
 pub(super) struct Entry {
-    /// Places that are free; `None`: without bound.
+    /// The number of free places; `None` if there is no bound.
     free: Option<u32>,
     outside: VecDeque<Standing>,
     queue: VecDeque<Standing>,
-    /// Requests enter in their threads' order.
+    /// Whether requests enter in their threads' order.
     ordered: bool,
-    /// By thread: those that can be called back, and posted ones.
+    /// For each thread, the order of its requests that can be called back, and that of its posted
+    /// requests.
     orders: [Vec<Order>; 2],
 }
 
 impl Entry {
-    /// An empty one. Unless it is ordered, requests enter as they come.
+    /// An empty port with this number of places. Unless it is `ordered`, requests enter in order of
+    /// arrival.
     pub(super) fn new(places: Option<u32>, ordered: bool) -> Entry {
         Entry { free: places, outside: VecDeque::new(), queue: VecDeque::new(), ordered, orders: Default::default() }
     }
@@ -72,14 +76,15 @@ impl Entry {
         &mut orders[thread as usize]
     }
 
-    /// A thread sends a request; its number.
+    /// A thread sends a request. Returns the request's number.
     pub(super) fn send(&mut self, thread: ThreadId, posted: bool) -> u64 {
         let order = Entry::order(&mut self.orders, thread, posted);
         order.sent += 1;
         order.sent
     }
 
-    /// A request has come, to a place of the network or to none. Gives how many of the network's places are free again.
+    /// A request arrives, with a place of the network or without a place. Returns the number of the
+    /// network's places that are free again.
     pub(super) fn come(&mut self, mut request: Standing) -> u32 {
         if request.holds == Holds::Nothing
             && let Some(free) = &mut self.free
@@ -95,17 +100,19 @@ impl Entry {
         self.give_back(holds)
     }
 
-    /// The request that the device is offered next.
+    /// The packet of the request that the device is offered next.
     pub(super) fn first(&self) -> Option<u32> {
         self.queue.front().map(|request| request.packet)
     }
 
-    /// The device takes it; [`Entry::give_back`] gives its place back.
+    /// Removes the first request, because the device takes it. The caller gives its place back with
+    /// [`Entry::give_back`].
     pub(super) fn take(&mut self) -> Option<Standing> {
         self.queue.pop_front()
     }
 
-    /// A place is free, and goes to the request that stands outside longest. Gives how many of the network's places are free again.
+    /// Gives a place back; the request that has waited outside for longest gets a place of the
+    /// port. Returns the number of the network's places that are free again.
     pub(super) fn give_back(&mut self, mut holds: Holds) -> u32 {
         while holds == Holds::Ours {
             let Some(mut next) = self.outside.pop_front() else {
@@ -118,13 +125,14 @@ impl Entry {
         u32::from(holds == Holds::Networks)
     }
 
-    /// How many stand in the port, and how many outside of it, early ones included.
+    /// The number of requests in the port, and the number outside of it, which includes early ones.
     pub(super) fn standing(&self) -> (usize, usize) {
         let early: usize = self.orders.iter().flatten().map(|order| order.early.len()).sum();
         (self.queue.len(), self.outside.len() + early)
     }
 
-    /// A request that has come is called back. What stood there; the caller gives its place back.
+    /// Removes a request that has arrived and is called back. Returns it; the caller gives its
+    /// place back.
     pub(super) fn remove(&mut self, packet: u32) -> Option<Standing> {
         let is_it = |request: &Standing| request.packet == packet;
         if let Some(at) = self.queue.iter().position(is_it) {
@@ -140,7 +148,8 @@ impl Entry {
         self.orders.iter_mut().flatten().find_map(early)
     }
 
-    /// None of the thread's requests is on its way any more: those that were called back before their turn do not count.
+    /// None of the thread's requests that can be called back is under way: the next request that
+    /// the thread sends is the next in its order, whatever was called back before.
     pub(super) fn begin_anew(&mut self, thread: ThreadId) {
         if let Some(order) = self.orders[0].get_mut(thread as usize) {
             debug_assert!(order.early.is_empty(), "a request of thread {thread} is early and under way no more");
@@ -148,8 +157,8 @@ impl Entry {
         }
     }
 
-    /// A request stands in the port from now on, and those of its thread that have waited for it; or it is early. Gives
-    /// the place that it has no use for.
+    /// Puts a request into the port, followed by early requests of its thread that waited for it;
+    /// or keeps it as an early request. Returns the place that the request no longer needs.
     fn enter(&mut self, mut request: Standing) -> Holds {
         if !self.ordered {
             self.queue.push_back(request);
@@ -189,13 +198,14 @@ mod tests {
     #[test]
     fn an_early_request_waits_apart_without_a_place() {
         let mut entry = Entry::new(Some(1), true);
-        // The second request of thread 1 comes first: it does not bar the way.
+        // The second request of thread 1 comes first. It must not block the way.
         assert_eq!(entry.come(request(11, 1, 2, Holds::Networks)), 1, "its place goes back to the network");
         assert_eq!(entry.come(request(12, 1, 3, Holds::Nothing)), 0);
         assert_eq!((entry.first(), entry.standing()), (None, (0, 2)));
         assert_eq!(entry.come(request(10, 1, 1, Holds::Nothing)), 0);
         assert_eq!(entry.standing(), (3, 0));
-        // The place is the first one's; another thread's request stands outside until that is taken.
+        // Request 10 holds the only place. Another thread's request waits outside until the device
+        // takes request 10.
         assert_eq!(entry.come(request(20, 2, 1, Holds::Nothing)), 0);
         assert_eq!(entry.standing(), (3, 1));
         assert_eq!(taken(&mut entry), Some(10));
@@ -210,12 +220,14 @@ mod tests {
         for n in 0..2 {
             entry.come(request(n, n, 1, Holds::Nothing));
         }
-        // Outside: an early one of thread 5, then the one that it waits for, then another thread's.
+        // Outside wait an early request of thread 5, then the one that it waits for, then another
+        // thread's.
         for (packet, thread, order) in [(51, 5, 2), (50, 5, 1), (60, 6, 1)] {
             assert_eq!(entry.come(request(packet, thread, order, Holds::Nothing)), 0);
         }
         assert_eq!(entry.standing(), (2, 3));
-        // One place: the early one gives it up and leaves it to the next, behind which it follows.
+        // One place is free: the early request (51) passes it on to request 50, which it then
+        // follows.
         assert_eq!(taken(&mut entry), Some(0));
         assert_eq!(entry.standing(), (3, 1));
         let rest: Vec<u32> = std::iter::from_fn(|| taken(&mut entry)).collect();
@@ -229,7 +241,7 @@ mod tests {
         for order in 1..=4 {
             assert_eq!(entry.send(1, false), order);
         }
-        // In the port, outside of it, early; the fourth is on its way.
+        // Request 10 is in the port, 12 early and 20 outside; 13 is on its way.
         for (packet, order) in [(10, 1), (12, 3)] {
             entry.come(request(packet, 1, order, Holds::Nothing));
         }

@@ -1,4 +1,4 @@
-//! Packets under way between cores and devices: a slab of them, so that a ticket is a number.
+//! The packets under way between cores and devices, in a slab, so that a ticket is an index.
 
 use crate::base::thread::{OUTSIDE, ThreadId};
 use baton_chipfile::peripheral::port::{Answer, Hold, Request, Subject};
@@ -15,24 +15,26 @@ pub(crate) enum PacketAt {
     There,
     /// On its way to the core.
     Coming,
-    /// At the core: its ticket can be cashed.
+    /// At the core: the answer has arrived, and the thread can take it.
     Here,
-    /// A request that was called back, on its way to the core, which is to make it again.
+    /// A request that was called back or forwarded, on its way to the core, which sends it again.
     Back,
-    /// A posted request's answer, whose line goes to the shared level: it can be read in a moment.
+    /// The answer to a posted request, whose line has left the core for the shared level; the
+    /// answer's words are written next.
     Landing,
     /// An interrupt, on its way to the core.
     Interrupt,
-    /// Calls a thread's requests back, on its way to the device.
+    /// A packet that calls a thread's requests back, on its way to the device.
     Cancel,
 }
 
 /// Where the answer to a posted request is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Landing {
-    /// Two words of guest memory, in one line.
+    /// The offset of two words of guest memory in one line.
     pub(crate) offset: usize,
-    /// What the second says beside the device's refusal.
+    /// The thread's number for the request, which is written into the second word, beside the
+    /// device's refusal if there is one.
     pub(crate) stamp: u32,
 }
 
@@ -41,32 +43,35 @@ pub(crate) struct Landing {
 pub(crate) struct Packet {
     pub(crate) device: u32,
     pub(crate) thread: ThreadId,
-    /// Where the answer goes, or the interrupt.
+    /// The CPU to which the answer or the interrupt goes.
     pub(crate) cpu: u32,
     pub(crate) place: PacketAt,
     pub(crate) request: Request,
     pub(crate) answer: Answer,
-    /// Its ticket is still there.
+    /// Whether the request's ticket still exists, so that the thread may take the answer.
     pub(crate) wanted: bool,
-    /// It was posted, and its answer goes there.
+    /// For a posted request, where its answer is written.
     pub(crate) lands: Option<Landing>,
-    /// Its number among the thread's requests to the device; of what calls requests back, the newest one's.
+    /// The request's number among the thread's requests to the device. For a packet that calls
+    /// requests back, the number of the newest of them.
     pub(super) order: u64,
-    /// The process and its name for the queue that the request aims at, where these are translated.
+    /// On a chip with a QIMU: the process, and the process's id of the queue that the request is
+    /// for.
     pub(crate) queue: Option<(u32, QueueId)>,
-    /// The device and the words with which its core is to make it anew.
+    /// If the queue has moved: the device and the words with which the core must send the request
+    /// again.
     pub(crate) forward: Option<(u32, [u64; 3])>,
-    /// Why the device kept it, from when and until when.
+    /// Why the device keeps the request waiting, from when, and until when (`u64::MAX` for still).
     pub(crate) held: Option<(Hold, u64, u64)>,
 }
 
 impl Packet {
-    /// A device's interrupt of a CPU, for a thread or for none.
+    /// A device's interrupt of a CPU, for a certain thread or for whichever thread waits for it.
     pub(super) fn interrupt(device: u32, cpu: u32, thread: Option<ThreadId>) -> Packet {
         Packet::without_answer(device, thread.unwrap_or(OUTSIDE), cpu, PacketAt::Interrupt)
     }
 
-    /// A packet that is no request.
+    /// A packet with an empty request and no answer yet.
     pub(super) fn without_answer(device: u32, thread: ThreadId, cpu: u32, place: PacketAt) -> Packet {
         Packet {
             device,
@@ -85,7 +90,7 @@ impl Packet {
     }
 }
 
-/// All packets that are under way.
+/// The packets under way.
 #[derive(Default)]
 pub(super) struct Packets {
     all: Vec<Packet>,
@@ -93,7 +98,7 @@ pub(super) struct Packets {
 }
 
 impl Packets {
-    /// A packet sets out; its number, which its request has from now on.
+    /// Adds a packet. Returns its index, which the packet's request has from now on.
     pub(super) fn put(&mut self, packet: Packet) -> u32 {
         let id = self.free.pop().unwrap_or(self.all.len() as u32);
         if id as usize == self.all.len() {
@@ -109,7 +114,8 @@ impl Packets {
         &self.all[id as usize]
     }
 
-    /// A thread's requests to a device that have set out, up to that number, and are not answered; the newest first.
+    /// A thread's requests to a device that have left, are unanswered, are not posted, and have at
+    /// most the number `newest`; the newest first.
     pub(super) fn called_back(&self, device: u32, thread: ThreadId, newest: u64) -> Vec<u32> {
         let mine = |packet: &Packet| {
             (packet.device, packet.thread) == (device, thread)
@@ -122,7 +128,7 @@ impl Packets {
         mine
     }
 
-    /// Packets of a thread.
+    /// The indices of a thread's packets.
     pub(super) fn of(&self, thread: ThreadId) -> Vec<u32> {
         (0..).zip(&self.all).filter(|(_, packet)| packet.thread == thread).map(|(id, _)| id).collect()
     }
@@ -131,7 +137,7 @@ impl Packets {
         &mut self.all[id as usize]
     }
 
-    /// The packet has served its purpose; its number is another's next.
+    /// Frees the index of a packet that is no longer needed.
     pub(super) fn forget(&mut self, id: u32) {
         self.all[id as usize].thread = OUTSIDE;
         self.free.push(id);

@@ -1,8 +1,10 @@
-//! Queue ids of programs (CAF, section 5.2): the operating system's tables, which say where each process's queues are and what it may do
-//! with them, and the QTLB of each hardware context, which keeps what was looked up.
+//! Queue ids of programs (CAF, section 5.2): the operating system's tables of where each process's
+//! queues are and what the process may do with them, and the QTLB of each hardware context, which
+//! caches translations.
 //!
-//! An id has an index of its process's table in its low bits, and counts allocations above, so that none is given twice: the walk compares
-//! the whole id with that of the entry. What a walk costs is `machine::qimu`'s part, which loads the entry from guest memory.
+//! The low bits of an id are an index into its process's table, and the high bits count
+//! allocations, so that no id is given twice. A walk compares the whole id with that of the entry.
+//! The cost of a walk is charged by `machine::qimu`, which loads the entry from guest memory.
 
 use baton_chipfile::config::Chip;
 use baton_chipfile::config::coherent::Topology;
@@ -18,31 +20,31 @@ pub(crate) struct Location {
 }
 
 impl Location {
-    /// A request's words, aimed at this queue.
+    /// The words of a request, with this queue's id at the device in place of the program's.
     pub(crate) fn aim(self, words: [u64; 3]) -> [u64; 3] {
         [words[0] & !u64::from(u32::MAX) | u64::from(self.queue.0), words[1], words[2]]
     }
 }
 
-/// What the operating system knows of a queue.
+/// The operating system's record of a queue.
 #[derive(Clone, Debug)]
 pub(crate) struct Queue {
     pub(crate) at: Location,
-    /// The process that made it: its protection domain at the device.
+    /// The process that created the queue, which is the queue's protection domain at the device.
     pub(crate) domain: u32,
     pub(crate) entries: u32,
-    /// Whether enqueues need credits, and dequeues.
+    /// Whether enqueues need credits, and whether dequeues do.
     pub(crate) credits: [bool; 2],
-    /// A group or a reducer of its device has it: it stays where it is.
+    /// Whether a group or a reducer of its device uses the queue, so that the queue cannot move.
     pub(crate) pinned: bool,
-    /// It is being moved.
+    /// Whether the queue is being moved.
     pub(crate) moving: bool,
-    /// Where it was: these devices send requests on.
+    /// The places that the queue had before it moved. The devices there forward requests for it.
     pub(crate) before: Vec<Location>,
 }
 
 impl Queue {
-    /// One that has just been made.
+    /// The record of a new queue.
     pub(crate) fn new(at: Location, domain: u32, entries: u32, credits: [bool; 2]) -> Queue {
         Queue { at, domain, entries, credits, pinned: false, moving: false, before: Vec::new() }
     }
@@ -51,9 +53,9 @@ impl Queue {
 /// What a process may do with a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Rights {
-    /// By [`Direction`].
+    /// For each [`Direction`], whether the process may enqueue or dequeue.
     pub(crate) may: [bool; 2],
-    /// It has made the queue, and may release and move it.
+    /// Whether the process created the queue, and may release and move it.
     pub(crate) owns: bool,
 }
 
@@ -61,26 +63,27 @@ pub(crate) struct Rights {
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     id: QueueId,
-    /// Which of the operating system's queues.
+    /// The index of the queue in the operating system's records ([`Qimu::queue`]).
     number: usize,
     rights: Rights,
 }
 
 #[derive(Default)]
 struct Table {
-    /// Its first entry in guest memory; `None`: the process has no queues yet.
+    /// The address of the table's first entry in guest memory; `None` before the process has a
+    /// table.
     address: Option<usize>,
     entries: Vec<Option<Entry>>,
-    /// Counts allocations.
+    /// The number of allocations so far.
     given: u32,
 }
 
-/// What a QTLB keeps of an entry.
+/// The part of a table's entry that a QTLB caches.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cached {
     id: QueueId,
     pub(crate) at: Location,
-    /// The domain that a request for it has.
+    /// The protection domain that a request for the queue carries.
     pub(crate) domain: u32,
     may: [bool; 2],
 }
@@ -91,40 +94,42 @@ impl Cached {
     }
 }
 
-/// A context's translations of its process, the one that was used last at the end.
+/// The cached translations of a context, all of one process; the most recently used is last.
 #[derive(Clone, Default)]
 struct Qtlb {
     process: u32,
     entries: VecDeque<Cached>,
 }
 
-/// What all QIMUs counted.
+/// The counters of all QIMUs together.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counts {
     hits: u64,
     misses: u64,
     flushes: u64,
-    /// Requests for ids that the process has not, or may not use like that.
+    /// Requests with an id that the process does not have, or must not use in this direction.
     pub(crate) refused: u64,
     pub(crate) moved: u64,
 }
 
-/// Bits of an id that index the table; the highest is a group's at devices, and never set here.
+/// The number of bits of an id that index the table. An id's highest bit is never set here, because
+/// devices use it for groups.
 const INDEX_BITS: u32 = 12;
 const MOST_GIVEN: u32 = 1 << (31 - INDEX_BITS);
-/// Bytes of an entry in guest memory.
+/// The number of bytes of an entry in guest memory.
 pub(crate) const ENTRY_BYTES: usize = 16;
 
-/// Tables, QTLBs, and where devices are.
+/// The tables of all processes, the QTLBs of all hardware contexts, and which devices are near.
 pub(crate) struct Qimu {
     pub(crate) ids: u32,
     size: usize,
-    /// By process.
+    /// The table of each process.
     tables: Vec<Table>,
     queues: Vec<Option<Queue>>,
-    /// By hardware context.
+    /// The QTLB of each hardware context.
     qtlbs: Vec<Qtlb>,
-    /// By core: all devices, the nearest first; empty where queues are made at the one that is named.
+    /// For each core, all devices, the nearest first. Empty if a queue is created at the device
+    /// that the program names.
     nearest: Vec<Vec<u32>>,
     pub(crate) counts: Counts,
 }
@@ -134,7 +139,7 @@ fn index(id: QueueId) -> usize {
 }
 
 impl Qimu {
-    /// That of a chip of which so many CPUs are in use, if it has one.
+    /// The QIMU of a chip with `cpus` CPUs in use; `None` if the chip has none.
     pub(super) fn of(chip: &Chip, cpus: u32) -> Option<Qimu> {
         let translation = chip.devices.as_ref()?.translation;
         let nearest = translation.home == QueueHome::Nearest;
@@ -149,7 +154,7 @@ impl Qimu {
         })
     }
 
-    /// The devices at which a core's queue may be made, the best first.
+    /// The devices at which a core's queue may be created, the one to try first at the front.
     pub(crate) fn homes(&self, core: u32, named: u32) -> Vec<u32> {
         self.nearest.get(core as usize).cloned().unwrap_or_else(|| vec![named])
     }
@@ -166,7 +171,8 @@ impl Qimu {
         (entry.id == id).then_some(entry)
     }
 
-    /// A CPU goes on with a thread of this process: translations of another one are flushed.
+    /// A CPU switches to a thread of this process: flushes its translations if they are another
+    /// process's.
     pub(crate) fn switches(&mut self, cpu: u32, process: u32) {
         let Some(qtlb) = self.qtlbs.get_mut(cpu as usize).filter(|qtlb| qtlb.process != process) else { return };
         qtlb.process = process;
@@ -174,7 +180,7 @@ impl Qimu {
         qtlb.entries.clear();
     }
 
-    /// What a context keeps of an id.
+    /// The context's cached translation of an id, which becomes the most recently used.
     pub(crate) fn look_up(&mut self, cpu: u32, id: QueueId) -> Option<Cached> {
         let entries = &mut self.qtlbs[cpu as usize].entries;
         let at = entries.iter().position(|cached| cached.id == id)?;
@@ -184,14 +190,17 @@ impl Qimu {
         Some(cached)
     }
 
-    /// Where a process's entry for an id lies in guest memory; `None`: the id is out of its range.
+    /// The address of a process's entry for an id in guest memory; `None` if the process has no
+    /// table, or the id's index is not in it.
     pub(crate) fn address(&self, process: u32, id: QueueId) -> Option<usize> {
         let table = self.tables.get(process as usize)?;
         let in_range = index(id) < table.entries.len();
         table.address.filter(|_| in_range).map(|address| address + index(id) * ENTRY_BYTES)
     }
 
-    /// A walk has loaded the entry: the context keeps it, in the place of the one that was not used for longest.
+    /// A walk has loaded the entry of an id: caches its translation in the context, in place of the
+    /// least recently used one if the QTLB is full. Returns it; `None` if the process has no such
+    /// id.
     pub(crate) fn fill(&mut self, cpu: u32, process: u32, id: QueueId) -> Option<Cached> {
         self.counts.misses += 1;
         let Entry { number, rights, .. } = *self.entry(process, id)?;
@@ -207,25 +216,27 @@ impl Qimu {
         Some(cached)
     }
 
-    /// A request has come back to a context with its queue's new place.
+    /// A request has come back to a context with the new place of its queue: updates the context's
+    /// cached translation.
     pub(super) fn learn(&mut self, cpu: u32, process: u32, id: QueueId, at: Location) {
         let Some(qtlb) = self.qtlbs.get_mut(cpu as usize).filter(|qtlb| qtlb.process == process) else { return };
         qtlb.entries.iter_mut().filter(|cached| cached.id == id).for_each(|cached| cached.at = at);
     }
 
-    /// Whether a process has a table.
+    /// Whether a process has a table in guest memory.
     pub(crate) fn has_table(&mut self, process: u32) -> bool {
         self.table(process).address.is_some()
     }
 
-    /// Gives a process a table.
+    /// Gives a process a table at this address of guest memory.
     pub(crate) fn give_table(&mut self, process: u32, address: usize) {
         let ids = self.ids as usize;
         let table = self.table(process);
         (table.address, table.entries) = (Some(address), vec![None; ids]);
     }
 
-    /// Gives a process neighbouring ids for these queues; `None`: it has no room for so many.
+    /// Gives a process consecutive ids for these new queues. Returns the first id; `None` if the
+    /// process's table has no room for them.
     pub(crate) fn add(&mut self, process: u32, queues: Vec<Queue>) -> Option<QueueId> {
         let rights = Rights { may: [true; 2], owns: true };
         let table = self.table(process);
@@ -247,7 +258,8 @@ impl Qimu {
         Some(first)
     }
 
-    /// Gives another process an id for a process's queue.
+    /// Gives the process `to` an id for an existing queue of another process, with these rights.
+    /// Returns the id; `None` if the table of `to` is full.
     pub(crate) fn grant(&mut self, number: usize, to: u32, may: [bool; 2]) -> Option<QueueId> {
         let table = self.table(to);
         let free = table.entries.iter().position(Option::is_none).filter(|_| table.given < MOST_GIVEN)?;
@@ -257,23 +269,25 @@ impl Qimu {
         Some(id)
     }
 
-    /// The number of a process's queue, and what the process may do with it.
+    /// The index of a process's queue in the records, and what the process may do with the queue.
     pub(crate) fn find(&self, process: u32, id: QueueId) -> Option<(usize, Rights)> {
         self.entry(process, id).map(|entry| (entry.number, entry.rights))
     }
 
-    /// The operating system's queue of a number that is in use.
+    /// The operating system's record of the queue with this index, if the queue still exists.
     pub(crate) fn queue(&mut self, number: usize) -> Option<&mut Queue> {
         self.queues[number].as_mut()
     }
 
-    /// Takes a queue out of all tables; contexts, but for the one that asks, that kept a translation of it, and must be interrupted.
+    /// Removes a queue from the records, all tables and all QTLBs. Returns its record, and the
+    /// contexts other than `cpu` that had a translation of it cached and must be interrupted.
     pub(crate) fn remove(&mut self, number: usize, cpu: u32) -> (Option<Queue>, Vec<u32>) {
         let shot_down = self.forget(number, cpu, |_, _| true);
         (self.queues[number].take(), shot_down)
     }
 
-    /// Takes the ids of a queue that it did not make from a process; contexts as [`Qimu::remove`] has them. `None`: it has none.
+    /// Removes a process's ids of a queue that the process did not create. Returns the contexts to
+    /// interrupt, as [`Qimu::remove`] does; `None` if the process has no such id.
     pub(crate) fn revoke(&mut self, number: usize, from: u32, cpu: u32) -> Option<Vec<u32>> {
         let granted = |entry: &Entry| entry.number == number && !entry.rights.owns;
         let table = self.tables.get(from as usize)?;
@@ -285,7 +299,8 @@ impl Qimu {
             .then(|| self.forget(number, cpu, |process, entry| process == from && !entry.rights.owns))
     }
 
-    /// Takes entries of a queue out of the tables.
+    /// Removes those entries of a queue from the tables for which `which` returns true, and their
+    /// translations from the QTLBs. Returns the contexts other than `cpu` that had one cached.
     fn forget(&mut self, number: usize, cpu: u32, which: impl Fn(u32, &Entry) -> bool) -> Vec<u32> {
         let mut shot_down = Vec::new();
         for (process, table) in (0u32..).zip(&mut self.tables) {
@@ -306,7 +321,7 @@ impl Qimu {
         shot_down
     }
 
-    /// What was counted, with names.
+    /// The counters, with their names.
     pub(super) fn counts(&self) -> [(&'static str, u64); 5] {
         let Counts { hits, misses, flushes, refused, moved } = self.counts;
         [
@@ -319,7 +334,8 @@ impl Qimu {
     }
 }
 
-/// By core: all devices, those with the fewest hops first, and of equals the lower number.
+/// For each core, all devices in the order of their hops from the core; of equally distant devices,
+/// the lower number comes first.
 pub(crate) fn by_hops(chip: &Chip) -> Vec<Vec<u32>> {
     let devices = chip.devices.as_ref().map_or(0, |devices| devices.count);
     let plan = chip.plan();
@@ -344,7 +360,7 @@ pub(crate) fn by_hops(chip: &Chip) -> Vec<Vec<u32>> {
     (0..chip.core.count).map(order).collect()
 }
 
-/// Hops between two nodes; 0 where all ways are as long, or have no grid.
+/// The hops between two nodes of a mesh, torus or ring; 0 in every other topology.
 fn hops(topology: Topology, [width, height]: [u32; 2], nodes: u32, [a, b]: [u32; 2]) -> u32 {
     let around = |a: u32, b: u32, size: u32| a.abs_diff(b).min(size - a.abs_diff(b));
     match topology {

@@ -1,4 +1,4 @@
-//! What devices are told of threads: which one a CPU goes on with, and which one ends.
+//! What devices are told of threads: to which thread a CPU switches, and which thread ends.
 
 use super::attached::Devices;
 use super::packet::PacketAt;
@@ -8,7 +8,7 @@ use baton_chipfile::peripheral::qmd::{ANY_QUEUE, Step};
 use baton_machine::device::Words;
 
 impl Devices {
-    /// A CPU goes on with a thread of a process.
+    /// A CPU switches to a thread of a process: its requests are for both from now on.
     #[inline]
     pub(crate) fn switches(&mut self, cpu: u32, thread: ThreadId, process: u32) {
         if let Some(loaded) = self.subjects.loaded.get_mut(cpu as usize) {
@@ -19,8 +19,8 @@ impl Devices {
         }
     }
 
-    /// A thread ends: the devices take its credits back and forget what it is armed for, when none of its posted requests is under
-    /// way. This takes no time; no thread waits for it.
+    /// A thread ends: the devices take its credits back and forget for what the thread is armed, at
+    /// once or when the last of its posted requests is over. This takes no time.
     pub(crate) fn retire(&mut self, thread: ThreadId, now: u64) {
         if !self.subjects.joined.contains(&thread) {
             return;
@@ -38,7 +38,7 @@ impl Devices {
         }
     }
 
-    /// A posted request of a thread is over.
+    /// A posted request of a thread is over: if the thread has ended, it may be retired now.
     pub(crate) fn posted_is_over(&mut self, thread: ThreadId, now: u64) {
         if let Some(at) = self.subjects.leaving.iter().position(|leaving| *leaving == thread) {
             self.subjects.leaving.remove(at);

@@ -21,7 +21,7 @@ pub(crate) struct Above {
     pub(crate) give_up_core: fn(),
     /// Carries out what devices have decided, and plans their next event.
     pub(crate) devices_did: fn(&mut Engine),
-    /// The thread on a CPU gives the CPU up at once and waits for one; its cycles until now are
-    /// charged to the reason.
+    /// The thread on a CPU leaves the CPU at once and waits in a run queue; its cycles until now
+    /// are charged to the reason.
     pub(crate) stand_aside: fn(&mut Engine, ThreadId, Reason),
 }

@@ -22,7 +22,8 @@ pub(crate) enum State {
     Starting,
     /// Stands still on its CPU, on which an interrupt handler runs; then its coroutine continues.
     Interrupted,
-    /// On a core: runs guest code, which takes no time, or an operation that cannot be interrupted.
+    /// On a core: runs guest code, which takes no time, or an operation that cannot be interrupted,
+    /// or stalls for its store buffer or a device.
     Running,
     /// Computes until this time; can be interrupted.
     Working(u64),
@@ -31,8 +32,8 @@ pub(crate) enum State {
     Spinning,
     /// Its CPU stands still: with a monitor, or halted.
     IdleWait,
-    /// Is about to leave its CPU: it has called its requests to devices back, and does not know yet
-    /// whether each was answered.
+    /// Is about to leave its CPU or to end: it has called its requests to devices back, and does
+    /// not know yet whether each was answered.
     Cancelling,
     /// Sleeps: in a futex, in a join, for a device's interrupt, or for a time.
     Asleep,
@@ -52,11 +53,11 @@ pub(crate) enum Resume {
 /// Why a wait of any kind ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ended {
-    /// A waker woke the thread, or its core lost the line that it watched.
+    /// A waker woke the thread, or the line that it watched was lost or written.
     Woken,
     /// The wait ended by itself, for example at its deadline.
     Expired,
-    /// The thread's CPU was taken from it, or the thread was killed or has a signal.
+    /// An interrupt came, the thread's CPU is wanted, or the thread was killed or has a signal.
     Interrupted,
 }
 
@@ -69,8 +70,8 @@ pub(crate) struct Thread {
     /// That core.
     pub(crate) core: CoreId,
     pub(crate) resume: Resume,
-    /// The rest of a computation that was cut short. The coroutine continues it when it has found
-    /// out why (a signal, or the thread's death).
+    /// The rest of a computation that a signal or a kill has cut short. The coroutine resumes it
+    /// when the signal's handlers have run; a killed thread ends instead.
     pub(crate) cut: Option<Remaining>,
     pub(crate) ended: Ended,
     pub(crate) yielder: *const Yielder<(), ()>,

@@ -55,8 +55,8 @@ pub(crate) enum Waited {
     Thread(ThreadId),
     /// A time.
     Time,
-    /// A device: an answer, or its interrupt.
+    /// A device, by number: its answer, or an interrupt that any waiting thread may get.
     Device(u32),
-    /// A device's interrupt that the thread asked for.
+    /// A device, by number: an interrupt for this thread alone, which the thread asked for.
     Armed(u32),
 }

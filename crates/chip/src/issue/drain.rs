@@ -21,7 +21,7 @@ impl Engine {
         self.chip.core.store_buffer != 0
     }
 
-    /// A store of the running thread has entered its buffer.
+    /// Puts a store into the running thread's buffer, and may request its line.
     fn enter(&mut self, store: Store) {
         let id = self.running;
         let thread = &mut self.threads[id as usize];

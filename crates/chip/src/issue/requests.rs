@@ -18,8 +18,9 @@ use baton_machine::device::{Payload, Protocol};
 use baton_machine::queues::{QueueDevice, QueueId, QueueRequest};
 
 impl Engine {
-    /// If the thread has a CPU, sends its requests to their devices, up to the first one that must
-    /// wait for an older store or, on a chip with a QIMU, for a request under way.
+    /// Sends the thread's requests to their devices, up to the first one that must wait for an
+    /// older store or, on a chip with a QIMU, for a request under way. Does nothing for a thread
+    /// that has no CPU, or is coming to it or leaving it.
     pub(crate) fn send_requests(&mut self, id: ThreadId) {
         let now = self.now;
         let thread = &mut self.threads[id as usize];
@@ -72,8 +73,8 @@ impl Engine {
         }
     }
 
-    /// The thread must leave its CPU and calls its requests back. It leaves when it knows of each
-    /// request whether it is answered.
+    /// The thread must leave its CPU or end, and calls its requests back. It does so when it knows
+    /// of each request whether that is answered.
     pub(crate) fn call_back_requests(&mut self, id: ThreadId) {
         let now = self.now;
         let thread = &mut self.threads[id as usize];
@@ -93,8 +94,8 @@ impl Engine {
         self.send_forwarded(id);
     }
 
-    /// If the thread has called its requests back and knows what became of each, it leaves its CPU,
-    /// or, if it dies, its coroutine continues.
+    /// If the thread has called its requests back and knows what became of each, it leaves its CPU;
+    /// if the thread is ending, its coroutine continues instead.
     fn look_at_cancelling(&mut self, id: ThreadId) {
         let thread = &self.threads[id as usize];
         if thread.state != State::Cancelling || thread.pipeline.buffer.under_way() != 0 {
@@ -128,7 +129,8 @@ impl Engine {
         asked.map(|request| request.packet).filter(is_dequeue).collect()
     }
 
-    /// The thread has ended or is about to: its credits for queues are returned.
+    /// The thread is about to end: queue devices take its credits back, and forget for what the
+    /// thread is armed.
     pub(crate) fn retire(&mut self, id: ThreadId) {
         let now = self.now;
         if let Some(devices) = &mut self.devices {

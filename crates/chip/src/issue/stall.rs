@@ -87,7 +87,7 @@ impl Engine {
         pipeline.stall.filter(|_| pipeline.buffer.requests() != 0)
     }
 
-    /// The run is cut off: charges the threads that stall with requests under way.
+    /// At the end of a run, charges the stalls of the threads that have requests to devices.
     pub(crate) fn charge_stalls(&mut self) {
         for id in 0..self.threads.len() as u32 {
             if let Some(stall) = self.stalls_for_device(id) {

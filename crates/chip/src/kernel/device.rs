@@ -113,8 +113,8 @@ impl Engine {
 
     /// A device interrupts a CPU. Its handler takes `device.interrupt` cycles there, as ticks and
     /// calls between CPUs take theirs, and wakes the thread that the interrupt is for, else the one
-    /// that has waited for the device for longest. Without such a thread, the interrupt is kept for
-    /// the next one that asks.
+    /// that has waited for the device for longest. If that thread does not sleep yet, or none
+    /// waits, the interrupt is kept and ends such a thread's next sleep at once.
     fn interrupt(&mut self, device: u32, cpu: u32, thread: ThreadId) {
         // A device may name a CPU that does not exist.
         let Some(core) = self.os.cpus.get(cpu as usize).map(|cpu| cpu.core) else { return };

@@ -96,8 +96,7 @@ impl Engine {
             (thread.os.due + cost, thread.os.handlers + touches, true);
     }
 
-    /// The CPU of the current thread, if it is another CPU than this one: the source of an
-    /// interrupt.
+    /// The CPU of the running thread, if it is another CPU than `cpu`: the source of an interrupt.
     pub(super) fn other_than(&self, cpu: u32) -> Option<u32> {
         let id = self.running;
         (id != OUTSIDE).then(|| self.threads[id as usize].cpu).filter(|&from| from != cpu)
@@ -183,8 +182,8 @@ impl Engine {
         if self.counts.events > self.bounds.events {
             return Step::Limit;
         }
-        // The policy's own timer is as free as the end of a slice, and does not end an idle wait by
-        // itself.
+        // The policy's own timer costs nothing, like the end of a time slice, and does not end an
+        // idle wait by itself.
         if self.chip.os.interrupt.tick.0 != 0 {
             self.interrupt_cpu(cpu, self.chip.os.interrupt.tick_cost.0);
         }

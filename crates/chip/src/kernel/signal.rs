@@ -4,7 +4,7 @@
 //! A signal that is not blocked interrupts its thread as the end of a time slice would: a thread on
 //! another CPU than the sender's by an interrupt (`os.ipi`, `os.interrupt`), a sleeping thread by a
 //! wake-up. The handler runs when the thread continues outside of kernel work (`handle.rs`). A
-//! blocked signal stays pending; an ignored one is dropped.
+//! blocked signal stays pending, even an ignored one; other ignored signals are dropped.
 
 use crate::base::event::Event;
 use crate::base::thread::ThreadId;

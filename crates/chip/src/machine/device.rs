@@ -105,8 +105,9 @@ impl Device {
         })
     }
 
-    /// Sleeps until the device interrupts the calling thread, which has asked for that; returns at
-    /// once if it has done so since the last call, and at a signal. Costs a system call.
+    /// Sleeps until a device interrupts the calling thread, which has asked for that. Returns at
+    /// once if a device has interrupted the thread since its last call, and at a signal. Costs a
+    /// system call.
     ///
     /// # Panics
     /// Outside of guest code.

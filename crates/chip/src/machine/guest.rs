@@ -178,7 +178,7 @@ pub fn wait_begins() {
     own(|thread| thread.stats.timeline.open(&thread.stats.parts));
 }
 
-/// The calling thread has its lock.
+/// The calling thread has got the lock that it waited for: its activity is no longer recorded.
 #[inline]
 pub fn wait_ends() {
     own(|thread| thread.stats.timeline.open = false);
@@ -257,15 +257,15 @@ pub fn slept_since(time: Cycles) -> bool {
     guest(|thread| thread.stats.last_sleep.is_some_and(|slept| slept >= time.0)).unwrap_or(false)
 }
 
-/// CPU time of the calling thread so far: what an operating system would count, all but sleeping, being ready and being
-/// switched to.
+/// The CPU time of the calling thread so far, as an operating system would count it: all but the
+/// time in which it slept, was ready, or was switched to.
 pub fn cpu_time() -> Cycles {
     let away = [Reason::Asleep, Reason::Ready, Reason::Switch];
     let counted = Reason::ALL.into_iter().filter(|reason| !away.contains(reason));
     Cycles(guest(|thread| counted.map(|reason| thread.stats.times[reason as usize]).sum()).unwrap_or(0))
 }
 
-/// Where a guest address lies in guest memory: the same in every run.
+/// The offset of a guest address in guest memory, which is the same in every run.
 pub fn offset_of<T>(at: *const T) -> u64 {
     offset(at.addr()) as u64
 }

@@ -1,5 +1,5 @@
-//! Queues that move between devices while threads use them, and queues that processes share (CAF, section 5.2); threads that a
-//! guard thread drains (section 3.2).
+//! Queues that move between devices while threads use them, and queues that processes share (CAF,
+//! section 5.2); threads whose waiting requests a guard thread drops (section 3.2).
 
 use super::Simulated;
 use super::kernel::system_call;
@@ -15,8 +15,8 @@ use baton_chipfile::peripheral::qmd::Step;
 use baton_machine::device::Words;
 use baton_machine::queues::{Direction, QueueId, QueueRefusal, QueueRequest};
 
-/// The device of the calling process's queue; `None` if the process has no such queue, or if the
-/// chip translates no ids.
+/// The number of the device that has the calling process's queue; `None` if the process has no such
+/// queue, or if the chip translates no ids.
 pub fn home_of(queue: QueueId) -> Option<u32> {
     let (process, _) = here();
     let (number, _) = qimu(|qimu| qimu.find(process, queue)).flatten()?;

@@ -30,7 +30,8 @@ pub struct Spawn {
     /// The thread's measured speed-up on a fast core over a slow one, in thousandths, if known
     /// (policy `static-ipc`).
     pub speedup: Option<u32>,
-    /// The delay from the thread's creation to the moment at which it can first run.
+    /// The delay from the thread's creation to the moment at which it can first run, to which noise
+    /// is added (`noise.start`).
     pub after: Cycles,
 }
 
@@ -42,8 +43,8 @@ pub enum Runs {
     /// Again and again, until all applications with a number of runs have finished. Then the run
     /// ends.
     Background,
-    /// Again and again, until each application of this kind has run its number of times. Then the
-    /// run ends.
+    /// Again and again, until each such application has run this many times, and those with
+    /// [`Runs::Times`] have finished. Then the run ends.
     Together(u32),
 }
 

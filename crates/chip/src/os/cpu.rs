@@ -11,7 +11,7 @@ use baton_units::{CoreId, CpuId, Cycles};
 /// in that order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Roused {
-    /// No CPU: the woken thread waits in a queue, or its CPU runs another thread.
+    /// No idle CPU: the woken thread waits in a run queue, or takes a busy CPU.
     Nobody,
     /// A CPU that still polled for work, so that it sees the thread without an interrupt.
     Polling,

@@ -56,7 +56,8 @@ pub(crate) struct Task {
     pub(crate) killed: bool,
     /// The nesting depth of kernel work that the thread completes before it ends.
     pub(crate) shields: u32,
-    /// Whether the thread was killed and does what must come before its end.
+    /// Whether the thread is ending, because it was killed or has returned, and calls its requests
+    /// to devices back first.
     pub(crate) dying: bool,
     /// Whether the thread was killed and its coroutine will never run again.
     pub(crate) dead: bool,

@@ -11,7 +11,8 @@ use baton_units::{Cycles, Hertz};
 /// The activity of a CPU, as far as its power depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PowerState {
-    /// Instructions are under way, or wait for memory; system calls, switching and waking up included.
+    /// Instructions are under way, or wait for memory; this includes system calls, switching and
+    /// waking up.
     Active,
     /// Spins in a wait with nothing between the tries.
     Spin,
@@ -33,7 +34,7 @@ pub enum PowerState {
     Idle,
     /// Has no thread, and is in one of `os.idle_states`.
     IdleDeep,
-    /// Not in use.
+    /// Switched off, or not in use in this run.
     Off,
 }
 

@@ -18,8 +18,8 @@ impl Futexes {
         self.queues[bucket(offset)].push((offset, thread));
     }
 
-    /// Removes up to `n` sleepers of the cell. Sleepers that arrive during the call are not
-    /// included.
+    /// Removes up to `n` sleepers of the cell, in order, and returns them. Later sleepers are not
+    /// woken by the same system call.
     pub(crate) fn take(&mut self, offset: usize, n: u32) -> Vec<ThreadId> {
         let mut taken = Vec::new();
         self.queues[bucket(offset)].retain(|&(cell, thread)| {
