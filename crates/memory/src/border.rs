@@ -12,9 +12,9 @@ pub struct Line(pub u32);
 /// The access that a core makes to a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Read it.
+    /// Read the line.
     Load,
-    /// Write it.
+    /// Write the line.
     Store,
     /// Read the line and write it as one access.
     Atomic,
@@ -91,7 +91,7 @@ pub enum Answer {
 pub enum Notice {
     /// A request is served.
     Done {
-        /// The request's.
+        /// The token of the request.
         token: Token,
         /// The time at which the value is read or written: now, or later if no other access can
         /// come between.
@@ -116,14 +116,14 @@ pub enum Notice {
     },
     /// The home performs a far atomic: its word is read and written at this moment.
     Performed {
-        /// The request's.
+        /// The token of the core's request for the atomic.
         token: Token,
     },
     /// A core's nearest cache has lost a line.
     Lost {
-        /// Whose.
+        /// The core that has lost the line.
         core: CoreId,
-        /// Which.
+        /// The line.
         line: Line,
     },
 }

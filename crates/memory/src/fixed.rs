@@ -1,6 +1,7 @@
-//! Coherent caches of fixed latencies. A line has one owner or any number of readers; requests of one line are served
-//! one after the other in order of arrival; caches never evict. What is left out (capacity, banks, a network, store
-//! buffers) stands in `docs/reference/chip.md`.
+//! Coherent caches of fixed latencies. A line has one owner or any number of readers. Requests for
+//! one line are served in order of arrival, one after the other; only reads of copies overlap.
+//! Caches never evict. What is left out (capacity, banks, a network, store buffers) stands in
+//! `docs/reference/chip.md`.
 //!
 //! A request changes the line's state when it arrives and is served later, at the price of the state that it found.
 //! So a reader whose copy is being taken misses from the moment of the request on.

@@ -11,7 +11,7 @@ pub struct Carried {
     /// A number of the sender's, which [`Notice::Carried`](super::border::Notice::Carried) returns
     /// when the packet has arrived.
     pub tag: u32,
-    /// One end.
+    /// The core at one end.
     pub core: CoreId,
     /// Number of the device at the other end.
     pub device: u32,

@@ -42,9 +42,9 @@ named! {
         ImAO = "IM_A_O",
         /// IM_A, and the request of the next owner was forwarded to this cache.
         ImAX = "IM_A_X",
-        /// Upgrade sent from S; as far as this cache knows, the home has not received it yet.
+        /// Upgrade sent from S; this cache still has its copy, and the Count has not arrived.
         SmA = "SM_A",
-        /// Upgrade sent from O.
+        /// Upgrade sent from O; this cache still has its copy, and the Count has not arrived.
         OmA = "OM_A",
         /// PutM, or a Push from M, sent; this cache is still the owner.
         MiA = "MI_A",

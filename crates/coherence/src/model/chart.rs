@@ -25,7 +25,8 @@ pub enum Scene {
 /// Everything up to the last [`Scene::Settle`] only prepares the chart and is not drawn.
 ///
 /// # Errors
-/// If a scene cannot happen, or if the protocol has a fault.
+/// If a scene cannot happen, if the protocol has a fault, or if anything is still under way after
+/// the last scene.
 pub fn draw(policy: Policy, scenes: &[Scene]) -> Result<String, String> {
     let model = Model::new(Config::one_line("chart", policy, 3));
     let mut world = model.start();

@@ -1,5 +1,5 @@
 //! Counters. Each counter is declared once, with its name, its unit and its meaning, where its
-//! group is declared. Sums, JSON, the schema, tables and pages go over the declarations.
+//! group is declared. Sums, JSON, the schema, tables and pages are made from the declarations.
 
 /// What a counter counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,7 +10,7 @@ pub enum Unit {
     Atomics,
     /// Copies of lines in private caches.
     Copies,
-    /// Cycles of the chip's clock.
+    /// Cycles of the chip's reference clock.
     Cycles,
     /// Flits, once for each router that they pass.
     FlitHops,

@@ -53,7 +53,7 @@ enum Work {
     Move(usize),
     /// Opens the row of the request at this place.
     Open(usize),
-    /// Nothing before then.
+    /// Nothing before this time; [`u64::MAX`] if only another request can bring work.
     Until(u64),
 }
 
@@ -63,7 +63,7 @@ pub(super) struct Memories {
     pub(super) all: Vec<Controller>,
 }
 
-/// Requests that a controller without a bound looks at.
+/// The number of waiting requests among which a controller chooses if `dram.queue` is 0.
 const UNBOUNDED_WINDOW: usize = 64;
 
 impl DramSpec {
@@ -78,9 +78,9 @@ impl DramSpec {
         }
     }
 
-    /// The bank of a row of this controller's memory, and its number there. The number's digits are folded into the bank,
-    /// so that ranges a power of two apart do not all meet in one bank (permutation-based interleaving: Zhang, Zhu and
-    /// Zhang, MICRO 2000).
+    /// The bank of a row of this controller's memory, and the row's number in that bank. The digits
+    /// of `row` are folded into the bank, so that ranges a power of two apart do not all meet in
+    /// one bank (permutation-based interleaving: Zhang, Zhu and Zhang, MICRO 2000).
     fn bank(&self, row: u32) -> (u32, u32) {
         let mut bank = row % self.banks;
         let mut rest = row / self.banks;

@@ -8,7 +8,7 @@ use baton_chipfile::config::{Chip, Private};
 pub(super) struct CoreTimes {
     pub(super) l1: u64,
     pub(super) l2: u64,
-    /// All private levels.
+    /// The latencies of all private levels, added up.
     pub(super) lookup: u64,
     pub(super) atomic: u64,
 }

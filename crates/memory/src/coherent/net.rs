@@ -80,7 +80,7 @@ pub(super) struct Net {
     /// Cycles of the core's clock in one cycle of the network's clock.
     ratio: u64,
     /// How many cycles a packet takes that is alone in the network; 0 if that was not measured yet.
-    /// The index is made of the number of routers and flits if all links have the same length,
+    /// The index is made of the number of routers and flits if every link has length 1 (`uniform`),
     /// otherwise of sender, receiver and flits.
     alone: Vec<u64>,
     longest: u32,
@@ -228,7 +228,7 @@ impl Net {
                 empty.step(&mut came);
             }
             took = came[0].packet_latency().0;
-            // Credits go home.
+            // Lets the credits return, so that the network is idle again.
             while let Some(cycle) = empty.next_activity() {
                 empty.run_to(Cycles(cycle.0 + 1), &mut came);
             }
