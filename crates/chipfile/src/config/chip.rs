@@ -56,7 +56,8 @@ choice! {
 /// Random differences between seeds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Noise {
-    /// The largest share by which a transfer takes longer or shorter (0.05: within 5%).
+    /// The largest share by which a request beyond the core's own copy takes longer or shorter, on
+    /// a chip of fixed latencies (0.05: within 5%).
     pub latency: f64,
     /// The largest number of cycles by which a thread starts late.
     pub start: Cycles,

@@ -116,7 +116,8 @@ pub struct Dram {
     pub row_miss: Cycles,
     /// Number of bytes that a controller moves in a cycle of the core's clock.
     pub bytes_per_cycle: f64,
-    /// Number of requests that a controller accepts at once; 0: without bound.
+    /// Number of waiting requests, the earliest, among which a controller chooses; 0 is taken as
+    /// 64.
     pub queue: u32,
 }
 
@@ -207,7 +208,8 @@ choice! {
         #[default] Near = "near",
         /// The home of the line.
         Far = "far",
-        /// The core performs it as load-linked and store-conditional; a failing read may hit.
+        /// The core performs it as load-linked and store-conditional. A compare-exchange that fails
+        /// only reads the line.
         LlSc = "llsc",
     }
 }

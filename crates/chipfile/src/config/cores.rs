@@ -31,7 +31,7 @@ pub struct Core {
     pub per_cluster: u32,
     /// Number of clusters in a socket, which is also a NUMA node.
     pub clusters_per_socket: u32,
-    /// Reading the clock.
+    /// The price of reading the clock.
     pub clock_read: Cycles,
     /// The price of a sequentially consistent fence.
     pub fence: Cycles,
@@ -42,7 +42,7 @@ pub struct Core {
     pub rob: u32,
     /// Number of loads under way at once; 0: one load.
     pub load_queue: u32,
-    /// Number of stores under way before they retire; 0: one store.
+    /// Number of stores in the buffer, the oldest, whose lines are requested at once; 0: one store.
     pub store_queue: u32,
     /// Number of instructions in a cycle between guest operations; 0: such instructions cost
     /// nothing.

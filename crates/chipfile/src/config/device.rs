@@ -9,9 +9,10 @@ use baton_units::{Cycles, Hertz};
 /// The devices of a chip, and what they have in common.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Devices {
-    /// Names in [`kinds`], with spaces between: one for all, or one a device, in the order of their numbers.
+    /// Names of [`kinds`], with spaces between them: one name for all devices, or one for each, in
+    /// the order of the devices' numbers.
     pub kind: String,
-    /// How many.
+    /// Number of devices.
     pub count: u32,
     /// Number of requests that a thread can have under way at once, to all devices together.
     pub outstanding: u32,
@@ -163,7 +164,7 @@ impl Devices {
         (0..self.count).map(|device| self.one(device))
     }
 
-    /// Returns a key that a device needs and has not, with the device's kind.
+    /// Returns the first key for which a device needs a value and has none, with the device's kind.
     pub fn missing(&self) -> Option<(&'static DeviceKind, &'static OwnKey)> {
         self.each().find_map(|one| {
             let key = one.kind.keys.iter().find(|key| key.needed && one.settings.get(key.name).is_none())?;

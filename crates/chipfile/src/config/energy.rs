@@ -70,13 +70,13 @@ impl Scaling {
 /// The key of a price in a chip file.
 #[derive(Clone, Copy, Debug)]
 pub struct PriceKey {
-    /// Which price.
+    /// The price that the key gives.
     pub price: Price,
-    /// Table and name.
+    /// The key's table and name, joined by a dot.
     pub path: &'static str,
     /// The unit of the price.
     pub unit: &'static str,
-    /// What it is.
+    /// The meaning of the price.
     pub what: &'static str,
 }
 

@@ -13,7 +13,7 @@
 //! | [`device`](mod@device) | devices |
 //! | [`energy`] | the prices of energy |
 //! | [`mechanism`] | what marks lock and wake-up requests: a folder each, with its keys and its rules |
-//! | [`value`], [`limits`] | what a key's value may be (of `base`); bounds that keys share |
+//! | [`value`], [`limits`] | what a key's value may be (re-exported); bounds that keys share |
 //! | `choice`, `texts` | keys whose value is one of a few words, or a small text |
 //! | [`keys`] | the table of keys: path, unit, range, what it is for; reading, writing and the docs come from it |
 //! | `geometry` | which values must fit together |

@@ -1,10 +1,10 @@
 //! The floor plan of a coherent chip: its network, and the node to which each core, home and
 //! controller is attached.
 //!
-//! On a mesh, torus or ring a router is a tile: core `i` hangs on node `i`, homes and controllers share nodes with cores.
-//! On a crossbar, on a bus and within a die each unit has a port of its own: nodes count cores
-//! first, then homes, then
-//! controllers, then devices on the network.
+//! On a mesh, torus or ring each node has one core: core `i` is at node `i`, and homes, controllers
+//! and devices share nodes with cores. On a crossbar, on a bus and within a die each unit has a
+//! node of its own: nodes count cores first, then homes, then controllers, then devices on the
+//! network.
 
 use super::chip::Chip;
 use super::coherent::{Coherent, Placement, Topology};
@@ -32,8 +32,8 @@ pub struct Plan {
     pub devices: Vec<u32>,
 }
 
-/// The class of requests to devices; answers and interrupts have the next class. A chip without
-/// devices has neither class.
+/// The class of requests to devices; answers and interrupts of devices have the next class. A chip
+/// without devices on its network has neither class.
 pub const DEVICE_CLASS: u32 = CLASSES;
 
 impl Chip {

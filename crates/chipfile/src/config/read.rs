@@ -51,7 +51,7 @@ pub enum Problem {
     Value {
         /// The key, with its table.
         key: String,
-        /// What stands there.
+        /// The value that was given.
         found: String,
         /// A description of the accepted values.
         expected: String,
@@ -61,7 +61,7 @@ pub enum Problem {
     Common {
         /// The key, with its table.
         key: String,
-        /// Keys that can.
+        /// The keys that can differ from kind to kind.
         allowed: String,
     },
     /// A key that every chip must give is missing.
@@ -74,7 +74,7 @@ pub enum Problem {
         /// A description of the accepted values.
         expected: String,
     },
-    /// A key belongs to the other memory model.
+    /// A key does not belong to the chip's memory model.
     #[error("key `{key}` says nothing on a chip of `memory.model = \"{model}\"`; expected it to be left out")]
     Model {
         /// The key, with its table.
@@ -187,8 +187,8 @@ struct Reading {
     places: Vec<Option<KeyPlace>>,
     /// The place at which each key of each kind was given last.
     kind_places: Vec<Vec<(String, KeyPlace)>>,
-    /// The value of `memory.model`, if it was given; keys of the other model may come before or
-    /// after it.
+    /// The value of `memory.model`, if it was given; keys of other models may come before or after
+    /// it.
     model: Option<MemoryModel>,
 }
 

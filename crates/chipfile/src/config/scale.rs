@@ -7,10 +7,9 @@
 //! - Homes and controllers shrink and grow with the cores, to the next smaller number that the
 //!   geometry allows, but to no less than one (on dies, one for each die). Homes and controllers
 //!   keep their placement; controllers whose nodes are named one by one keep their number, too.
-//! - Clusters (dies) stay whole: there are fewer or more of them. Two chips have one cluster with
-//!   all cores: a chip smaller than a cluster, and a chip that had one cluster before, unless that
-//!   is a die. Links between dies that are left stay; a chip cannot grow past the dies that its
-//!   links reach.
+//! - Clusters (dies) stay whole: there are fewer or more of them. One cluster has all cores if the
+//!   chip becomes smaller than a cluster, or if it had one cluster before and that is no die. Links
+//!   between dies that are left stay; a chip cannot grow past the dies that its links reach.
 
 use super::chip::Chip;
 use super::coherent::{Coherent, Placement, Topology};

@@ -79,9 +79,9 @@ impl Placement {
 /// A link between two dies, in both directions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DieLink {
-    /// One end.
+    /// The number of the die at one end.
     pub from: u32,
-    /// The other.
+    /// The number of the die at the other end.
     pub to: u32,
     /// The latency of the link, as a multiple of `network.latency.link`.
     pub length: u32,

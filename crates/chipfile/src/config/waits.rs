@@ -104,16 +104,16 @@ pub struct WaitPrices {
     pub umwait_c02: Option<MonitorPrice>,
     /// The longest wait of one UMWAIT; `None`: without bound.
     pub umwait_limit: Option<Cycles>,
-    /// MONITORX and MWAITX.
+    /// The prices of MONITORX and MWAITX.
     pub mwaitx: Option<MonitorPrice>,
-    /// Load-exclusive and WFE.
+    /// The prices of load-exclusive and WFE.
     pub wfe: Option<MonitorPrice>,
-    /// MONITOR and MWAIT.
+    /// The prices of MONITOR and MWAIT, and who may execute them.
     pub mwait: Mwait,
     /// The prices of the system call around MONITOR and MWAIT, on a chip whose user code may not
     /// execute them.
     pub mwmon: Option<SystemCall>,
-    /// Halting the CPU.
+    /// The prices of halting the CPU by system call.
     pub halt: Option<Halt>,
 }
 
@@ -161,7 +161,8 @@ impl WaitPrices {
         }
     }
 
-    /// Returns the first monitor that user code can use; `None` if there is none.
+    /// Returns the first of UMWAIT, MWAITX, WFE and MWAIT at depth 1 that user code can use on this
+    /// chip; `None` if there is none.
     pub fn for_users(&self) -> Option<Monitor> {
         let mwait = self.mwait.c1.filter(|_| self.mwait.level == Level::User);
         let offered = [

@@ -64,21 +64,21 @@ pub enum MailRequest {
     /// Opens a box for a number of letters by system call, with the CPU that each letter
     /// interrupts.
     Open {
-        /// How many letters.
+        /// The number of letters that the box has room for.
         room: u64,
-        /// The CPU.
+        /// The number of the CPU that each letter interrupts; `None` for none.
         rings: Option<u64>,
     },
     /// Puts a letter into a box.
     Send {
-        /// The box.
+        /// The number of the box.
         to: u64,
         /// The letter.
         letter: u64,
     },
     /// Takes the oldest letter out of a box; the answer is the letter.
     Receive {
-        /// The box.
+        /// The number of the box.
         from: u64,
     },
 }

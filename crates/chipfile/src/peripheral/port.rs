@@ -160,7 +160,7 @@ impl Answer {
 pub struct Port<'a> {
     /// The present cycle of the device's clock.
     pub now: u64,
-    /// CPUs in use.
+    /// Number of CPUs in use.
     pub cpus: u32,
     /// What the device has done so far in this cycle.
     pub effects: &'a mut Vec<Effect>,
@@ -201,7 +201,7 @@ impl Port<'_> {
         u32::try_from(number).ok().filter(|&number| number < self.cpus).map(Cpu)
     }
 
-    /// Interrupts a CPU.
+    /// Interrupts a CPU, for the thread that has waited for the device's interrupts for longest.
     pub fn interrupt(&mut self, cpu: Cpu) {
         self.effects.push(Effect::Interrupt { cpu: cpu.0, thread: None });
     }

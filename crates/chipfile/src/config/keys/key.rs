@@ -7,14 +7,14 @@ pub(in crate::config) use crate::value::{share, text, whole};
 /// Whether a chip file must give a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
-    /// It must.
+    /// The file must give the key.
     Must,
     /// A file may give the key: the chip may lack what the key describes, or the key's explanation
     /// states what its absence means.
     May,
     /// A file may give the key, together with all keys of its table.
     Table,
-    /// It must not.
+    /// The file must not give the key.
     No,
 }
 
@@ -25,15 +25,15 @@ pub struct Key {
     pub path: &'static str,
     /// The values that the key accepts.
     pub kind: ValueKind,
-    /// Whether a chip of fixed latencies gives the key.
+    /// Whether the file of a chip of fixed latencies must, may or must not give the key.
     pub fixed: Need,
-    /// Whether a coherent chip gives the key.
+    /// Whether the file of a coherent chip must, may or must not give the key.
     pub coherent: Need,
     /// The purpose of the key.
     pub what: &'static str,
-    /// Reads it.
+    /// Reads the value of the key on a chip; `None` if the chip has none.
     pub(in crate::config) get: fn(&Key, &Chip) -> Option<Value>,
-    /// Sets the value, which has been checked against `kind`.
+    /// Sets the value of the key on a chip. The value has been checked against `kind`.
     pub(in crate::config) set: fn(&Key, &mut Chip, Value),
 }
 
@@ -43,7 +43,7 @@ impl Key {
         self.path.rsplit_once('.').unwrap_or(("", self.path))
     }
 
-    /// Returns whether a chip of this memory model gives the key.
+    /// Returns whether the file of a chip of this memory model must, may or must not give the key.
     pub fn need(&self, model: MemoryModel) -> Need {
         match model {
             MemoryModel::Fixed => self.fixed,

@@ -19,7 +19,8 @@ impl Qmd {
         })
     }
 
-    /// Arms a thread, unless its queue is ready now.
+    /// Arms a thread for a queue and direction, in place of what it was armed for before. Returns
+    /// 0, or 1 if the queue is ready now, so that the thread is not armed.
     pub(super) fn arm(&mut self, request: &Request, queue: QueueId, direction: Direction) -> Result<u64, QueueRefusal> {
         let row = Row { cpu: request.cpu, thread: request.subject.thread, queue, direction };
         self.arms.forget(row.thread);
@@ -33,8 +34,8 @@ impl Qmd {
         Ok(0)
     }
 
-    /// Interrupts the armed threads whose queues are ready. Each asks again, and may find that
-    /// another was faster.
+    /// Interrupts the armed threads whose queues are ready, and disarms them. Each of these threads
+    /// makes its request again, and may find that another thread was faster.
     pub(super) fn fire(&mut self, port: &mut Port<'_>) {
         if !self.arms.armed.is_empty() {
             let armed = std::mem::take(&mut self.arms.armed);
@@ -69,8 +70,8 @@ impl Qmd {
         }
     }
 
-    /// When the device has had enough patience with the first timed request of each line, where
-    /// threads wait for a CPU.
+    /// Returns the times at which the device's patience with the first timed request of each line
+    /// ends; none unless threads wait for a CPU.
     pub(super) fn patience_ends(&self) -> impl Iterator<Item = u64> {
         let patience = self.settings.patience.0;
         let came = self.came.iter().filter(|waiting| Row::of(waiting).is_some());

@@ -146,7 +146,7 @@ impl Buffers {
         Buffers { buffers, sharing, turn: 0, left }
     }
 
-    /// Requests that wait.
+    /// Returns the number of requests that wait.
     pub(super) fn len(&self) -> usize {
         self.buffers.iter().map(|buffer| buffer.count).sum()
     }
@@ -171,7 +171,7 @@ impl Buffers {
         self.buffers[buffer].lines[line].len()
     }
 
-    /// A request comes.
+    /// Adds a request at the end of its line.
     #[inline]
     pub(super) fn push(&mut self, waiting: Waiting) {
         let Picked { buffer, line } = self.line(waiting.lane, waiting.request.cpu);

@@ -82,7 +82,8 @@ impl Qmd {
         Ok(queues)
     }
 
-    /// Releases a queue or a group. Requests that wait for it are refused.
+    /// Releases a queue or a group. Requests that wait for it are refused. Returns the number of
+    /// items that were in the queue, or 0 for a group.
     fn release(&mut self, id: QueueId, domain: u32, port: &mut Port<'_>) -> Answer {
         let items = if self.groups.domain(id) == Some(domain) {
             self.groups.release(id);

@@ -99,8 +99,8 @@ enum Turn {
 }
 
 impl Qmd {
-    /// Runs an edge: files new requests in their buffers, makes due moves, and gives each engine
-    /// its turn.
+    /// Runs an edge: files new requests in their buffers, makes due moves, runs the reducers and
+    /// the timer, and gives each engine its turn.
     pub(super) fn advance(&mut self, port: &mut Port<'_>) {
         let now = port.now();
         self.file(now);
@@ -200,8 +200,8 @@ impl Qmd {
         self.look = self.too_old_at().map(|(at, _)| at).chain(self.patience_ends()).min();
     }
 
-    /// Drops the requests of contexts from whose buffers nothing was served for too long, and
-    /// interrupts these contexts.
+    /// Finds the contexts with a buffer from which nothing was served for too long, drops those of
+    /// their requests that have waited for as long, and interrupts these contexts.
     fn empty_late_buffers(&mut self, port: &mut Port<'_>) {
         let (now, timeout) = (port.now(), self.settings.timeout);
         let mut late: Vec<u32> = self.too_old_at().filter(|(at, _)| *at <= now).filter_map(|(_, cpu)| cpu).collect();

@@ -35,7 +35,7 @@ pub(super) struct Groups {
 }
 
 impl Groups {
-    /// Adds a group of these queues.
+    /// Adds a group of these queues. Returns its id; `None` if all ids of groups were given.
     pub(super) fn add(&mut self, queues: Vec<QueueId>, domain: u32) -> Option<QueueId> {
         let id = QueueId(GROUP | self.given);
         self.given = Some(self.given + 1).filter(|&given| given < GROUP)?;
@@ -128,8 +128,8 @@ impl Reducers {
         })
     }
 
-    /// A thread is no member any more, of one queue or of any: no reducer waits for it. Returns
-    /// whether it was one.
+    /// A thread is no longer the member of one queue, or of any if `one` is `None`: no reducer
+    /// waits for it. Returns whether it was such a member.
     pub(super) fn leave(&mut self, thread: u32, one: Option<QueueId>) -> bool {
         let mut any = false;
         for reducer in &mut self.all {

@@ -66,10 +66,11 @@ struct Counts {
     retries: u64,
     /// Number of requests that were dropped for lack of a credit.
     no_credit: u64,
-    /// Number of requests that the timer or a guard thread dropped.
+    /// Number of dropped requests: by the timer, by a guard thread, when patience ended, or because
+    /// an earlier request of their row was dropped.
     dropped: u64,
-    /// Number of refused requests: for unknown queues, for queues of other domains, and requests
-    /// that do not wait.
+    /// Number of refused requests: for unknown queues and those of other domains, system calls that
+    /// failed, and requests that waited for a queue that was released or revoked.
     refused: u64,
     /// Number of items that were in queues when the queues were released.
     released: u64,

@@ -30,7 +30,7 @@ impl Row {
 /// The rows of the contexts, and the threads that are armed: one queue and direction a thread.
 #[derive(Default)]
 pub(super) struct Arms {
-    /// By context and direction.
+    /// For each context and direction, the row in the register; `None` if the register is empty.
     rows: Vec<[Option<Row>; 2]>,
     pub(super) armed: Vec<Row>,
 }

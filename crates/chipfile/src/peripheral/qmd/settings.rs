@@ -51,11 +51,11 @@ settings! {
         latency: Cycles, ValueKind::Cycles, "an access of the SRAM, from a request's turn to its answer, in cycles of the device's clock";
         /// Number of entries of eight bytes.
         entries: u64, ValueKind::Count(1, 1 << 24), "entries of eight bytes that its SRAM has, for all queues together";
-        /// Queues.
+        /// Number of queues that the device can have at once.
         queues: u64, ValueKind::Count(1, MOST_QUEUES), "queues that there can be at a time";
         /// Number of engines: one for all requests, or one for each direction.
         engines: u64, ValueKind::Count(1, 2), "1: one engine for all requests; 2: one for enqueues, one for dequeues";
-        /// Priorities.
+        /// Number of priorities.
         priorities: u32, ValueKind::Count(1, 8), "priorities, each with a buffer for enqueues and one for dequeues";
         /// Whether contexts share buffers.
         buffers: Sharing, ValueKind::Choice(Sharing::WORDS), "buffers that all contexts share, or virtual ones of each context";

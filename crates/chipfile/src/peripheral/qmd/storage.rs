@@ -114,7 +114,7 @@ impl Storage {
         at.filter(|_| count <= self.queues.len())
     }
 
-    /// The first of `count` consecutive free entries: the first gap that is large enough.
+    /// The first of this number of consecutive free entries: the first gap that is large enough.
     fn free_entries(&self, entries: u32) -> Option<u32> {
         let mut regions: Vec<Region> = self.queues.iter().flatten().map(|(_, queue)| queue.region).collect();
         // A queue that has moved to another device keeps its slot here, but no entries.
@@ -130,7 +130,7 @@ impl Storage {
         (self.sram.len() as u64 >= u64::from(end) + u64::from(entries)).then_some(end)
     }
 
-    /// Releases the entries of a queue. Returns the number of items that were still in the queue.
+    /// Releases the entries of a queue. Returns the number of entries that were still in use.
     pub(super) fn release(&mut self, slot: Slot) -> u32 {
         self.queues[slot.0].take().map_or(0, |(_, queue)| queue.used())
     }

@@ -136,7 +136,7 @@ impl Bench {
         counts.into_iter().find(|(known, _)| *known == name).expect("a count of this name").1
     }
 
-    /// Performs a system call in cycle 0.
+    /// Performs a system call in the current cycle, which the device answers at once.
     fn call(&mut self, cpu: u32, asked: QueueRequest) -> Said {
         let (now, number) = (self.now, self.at(self.now, cpu, asked));
         self.run_to(now);

@@ -75,10 +75,11 @@ pub struct HomeArbiter {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ocor {
     /// Whether interfaces mark requests. Routers then arbitrate by OCOR's rules, whatever
-    /// `network.arbiter` is (see `heeded` for exceptions).
+    /// `network.arbiter` is (exceptions: `heeded` and `place`).
     pub enabled: bool,
-    /// Whether routers heed the marks. If not, the registers are written and paid for, and the
-    /// network behaves as without marks, which separates the cost of marks from their effect.
+    /// Whether routers and homes heed the marks. If not, the registers are written and paid for,
+    /// and the network behaves as without marks, which separates the cost of marks from their
+    /// effect.
     pub heeded: bool,
     /// Which packets go first.
     pub rule: Rule,

@@ -1,4 +1,5 @@
-//! Threads that leave their CPU while they wait: what the device drops and when, and whom it interrupts.
+//! Threads that leave their CPU while they wait: which requests the device drops and when, and
+//! which threads it interrupts.
 
 use super::*;
 

@@ -208,7 +208,8 @@ fn a_sum_that_is_under_way_is_kept_where_its_reducer_ends() {
     assert_eq!([waits, sum].map(|get| number(bench.answer(get))), [Some(3.0); 2]);
 }
 
-/// A reducer of three queues in pairs of workers' queues, and the first queue that it writes.
+/// Makes a reducer that reads three queues and writes three others. Returns the first queue that it
+/// reads, and the first that it writes.
 fn reducer(bench: &mut Bench, by: Combine) -> [QueueId; 2] {
     let (from, to) = (bench.queues(4, 3), bench.queues(2, 3));
     assert_eq!(bench.call(0, QueueRequest::Reduce { by, from, to, count: 3 }), Ok(0));
