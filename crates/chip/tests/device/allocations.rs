@@ -14,7 +14,8 @@ thread_local! {
 /// The host's own allocator, with a count by thread of the host: other tests run beside this one.
 struct Counting;
 
-// SAFETY: it does what the system's allocator does; the count is a plain number without a destructor.
+// SAFETY: it does what the system's allocator does; the count is a plain number without a
+// destructor.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.set(ALLOCATIONS.get() + 1);

@@ -1,5 +1,5 @@
-//! What a device's interrupt takes from the CPU that it comes to, whatever that does: computing, spinning, standing still,
-//! stalled, idle; and where handlers touch memory.
+//! What a device's interrupt takes from the CPU that it comes to, whatever the CPU does: compute,
+//! spin, stand still, stall or idle; and where handlers touch memory.
 
 use crate::common;
 use crate::common::cell;
@@ -142,7 +142,8 @@ fn a_spinner_does_not_try_while_a_handler_runs() {
     );
 }
 
-/// A core that stalls for a device's answer cannot be interrupted: it pays when the answer has come, before its next operation.
+/// A core that stalls for a device's answer cannot be interrupted: it pays when the answer has
+/// come, before its next operation.
 #[test]
 fn a_stalled_core_pays_when_its_stall_ends() {
     let run = |at: &'static [u64]| {

@@ -1,4 +1,5 @@
-//! Threads that are killed, whatever they do: they end, their requests have no effect, and others go on.
+//! Threads that are killed, whatever they do: they end, their requests have no effect, and others
+//! go on.
 
 use super::preempt::{Moody, device, senders};
 use crate::common;

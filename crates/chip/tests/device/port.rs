@@ -351,7 +351,8 @@ fn a_device_that_leaves_its_head_standing_locks_and_that_is_reported() {
             assert!(text.contains(says), "{settings:?}: {text}");
         }
     }
-    // If no thread waits for their answers, requests that are never taken do not keep a run from its end.
+    // If no thread waits for their answers, requests that are never taken do not keep a run from
+    // its end.
     let settings = ["device.link=network", "device.flits=2", "device.clock_hz=1_000_000_000", "device.count=1"];
     let chip = chip(OCOR, 4, &[&settings[..], &["device.places=1"]].concat());
     let posts = || (0..8).for_each(|n| drop(device(0).request(SEND, [0, n])));

@@ -1,4 +1,5 @@
-//! Threads that lose their CPUs with requests under way: the requests are called back, and made again once.
+//! Threads that lose their CPUs with requests under way: the requests are called back, and made
+//! again once.
 
 use crate::common;
 use baton_chip::device::mailbox::{OPEN, RECEIVE, SEND};

@@ -1,5 +1,5 @@
-//! Devices: latencies to the cycle on wires of their own, on a mesh and on a bus; order, stalls, system calls and
-//! interrupts; all with the mailbox.
+//! Devices: latencies to the cycle on wires of their own, on a mesh and on a bus; order, stalls,
+//! system calls and interrupts; all with the mailbox.
 
 use baton_chip::device::alarm;
 use baton_chip::device::mailbox::{NO_ROOM, OPEN, RECEIVE, REFUSED, SEND};
@@ -77,8 +77,8 @@ fn a_request_takes_what_the_chip_file_says() {
     // A cycle to leave the core, 25 cycles to the device, none to its next edge because it arrives
     // at one, ten cycles of half the speed, and 25 cycles back.
     assert_eq!(sending(&wired()), 1 + 25 + 20 + 25);
-    // From node 0 to node 3 of a 2x2 mesh and back: into the network and out of it, three routers of two cycles, two links,
-    // one further flit; and a cycle to the interface.
+    // From node 0 to node 3 of a 2x2 mesh and back: into the network and out of it, three routers
+    // of two cycles, two links, one further flit; and a cycle to the interface.
     let way = 1 + 1 + 3 * 2 + 2 + 1 + 1 + 1;
     assert_eq!(sending(&meshed()), 1 + way + 10 + way);
 }

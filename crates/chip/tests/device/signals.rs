@@ -1,4 +1,5 @@
-//! Signals to threads that stall for devices, wait for their interrupts, or have requests under way.
+//! Signals to threads that stall for devices, wait for their interrupts, or have requests under
+//! way.
 
 use super::kill::on;
 use super::preempt::{Moody, device, senders};

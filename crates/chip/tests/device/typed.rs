@@ -1,5 +1,5 @@
-//! Devices by their protocols, through the machine's extension trait: one source that uses a device where there is one and does
-//! without where there is none.
+//! Devices by their protocols, through the machine's extension trait: one source that uses a device
+//! where there is one and does without where there is none.
 
 use baton_chip::device::mailbox::{Mail, MailRefusal, MailRequest};
 use baton_chip::device::{Port, Request, Taken, Typed, TypedDevice};

@@ -1,5 +1,5 @@
-//! The futex protocol under shuttle: the source that runs on the simulated chip, explored over schedules. A wake-up that is
-//! lost is a guest that sleeps for ever, which shuttle reports.
+//! The futex protocol under shuttle: the source that runs on the simulated chip, explored over
+//! schedules. A wake-up that is lost is a guest that sleeps for ever, which shuttle reports.
 
 use baton_check::schedules::Shuttle as M;
 use baton_check::world::{Scenario, Shared, Shuttle, World, share};

@@ -1,4 +1,5 @@
-//! Futexes whose buckets and queues live in memory: order, deadlines, moving, and what a sleep and a wake-up cost.
+//! Futexes whose buckets and queues live in memory: order, deadlines, moving, and what a sleep and
+//! a wake-up cost.
 
 use crate::common;
 use crate::common::{Alone, Shared, cell, simulation};

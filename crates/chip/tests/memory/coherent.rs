@@ -1,5 +1,6 @@
-//! The coherent memory system under load: every lock runs on it, nothing is left over, and the same seed gives the same
-//! history. In debug builds the memory system itself checks each value read against a golden memory.
+//! The coherent memory system under load: every lock runs on it, nothing is left over, and the same
+//! seed gives the same history. In debug builds the memory system itself checks each value read
+//! against a golden memory.
 
 use crate::common;
 use baton_chip::{Chip, Options, Outcome, Simulated, Simulation, Spawn};

@@ -1,4 +1,5 @@
-//! Each kind of transaction takes, on an idle chip, exactly the cycles that the chip file and the distance say.
+//! Each kind of transaction takes, on an idle chip, exactly the cycles that the chip file and the
+//! distance say.
 //!
 //! The tests have the formulas of `Prices` once more, written out by hand; `docs/reference/chip.md`
 //! and `docs/reference/memory.md` list them.
@@ -187,7 +188,8 @@ fn a_hit_in_the_second_level() {
     let f = Formula::of(&chip);
     thread_local!(static HIT: Cell<u64> = const { Cell::new(0) });
     let then: fn(&[Apart], usize) = |cells, at| {
-        // The first level has four ways: four other lines of its set push the line out, and the second keeps it.
+        // The first level has four ways: four other lines of its set push the line out, and the
+        // second keeps it.
         (0..5).for_each(|turn| load(cells, (at + turn * 64) % LINES));
         let start = act::time();
         load(cells, at);
@@ -245,7 +247,8 @@ fn upgrades() {
     for chip in &both(&[]) {
         let f = Formula::of(chip);
         for (core, home, other) in [(0u64, 5u64, 10u64), (15, 0, 3), (7, 7, 2), (1, 14, 14)] {
-            // `other` is the owner, `core` a sharer; the upgrade tells `core` to await one acknowledgement.
+            // `other` is the owner, `core` a sharer; the upgrade tells `core` to await one
+            // acknowledgement.
             thread_local!(static UPGRADE: Cell<u64> = const { Cell::new(0) });
             let then: fn(&[Apart], usize) = |cells, at| {
                 load_twice(cells, at);

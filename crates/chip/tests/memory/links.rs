@@ -1,4 +1,5 @@
-//! Load-linked and store-conditional between siblings, and between threads that take turns on a CPU: no update is lost.
+//! Load-linked and store-conditional between siblings, and between threads that take turns on a
+//! CPU: no update is lost.
 
 use crate::common::{Alone, Shared, cell, simulation};
 use baton_chip::{Chip, Options, Outcome, Simulated, Simulation, Spawn, act};
@@ -102,9 +103,9 @@ fn many_siblings_add_up() {
     }
 }
 
-/// Threads take turns on a CPU in slices of a few cycles. A thread that loses the CPU between
-/// load-linked and store-conditional fails, though the other threads' links and writes on the same
-/// core took no line away.
+/// Threads take turns on a CPU in slices of a few cycles. If a thread loses the CPU between its
+/// load-linked and its store-conditional, the store-conditional fails, although the other threads
+/// on the core take no line away from it.
 #[test]
 fn a_switch_of_threads_breaks_a_link() {
     for slice in 40..60 {

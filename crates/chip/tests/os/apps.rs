@@ -1,4 +1,5 @@
-//! Applications, cores that are switched off and on, and threads that are moved: no thread loses a cycle of work.
+//! Applications, cores that are switched off and on, and threads that are moved: no thread loses a
+//! cycle of work.
 
 use crate::common;
 use crate::common::simulation;

@@ -1,4 +1,5 @@
-//! Policies for chips with fast and slow cores at work: classes, swaps and times of each application.
+//! Policies for chips with fast and slow cores at work: classes, swaps and times of each
+//! application.
 
 use crate::common;
 use crate::common::simulation;
@@ -80,8 +81,8 @@ fn the_boost_lasts_as_long_as_its_key_says() {
 fn known_speedups_decide_under_static_ipc() {
     for (speedups, first) in [([Some(1100), Some(1900)], 1), ([Some(1900), Some(1100)], 0)] {
         let had = with("static-ipc", &[], speedups);
-        // The application that gains more has the fast core; the other one has it before the first
-        // round and after the end of the first application.
+        // The application that gains more has the fast core. The other one has it before the
+        // policy's first round and after the end of the application that gains more.
         assert!(had[first].fast > 4_000_000, "{first}: {had:?}");
         assert_eq!(had.map(|had| had.demotions), [0, 0]);
     }

@@ -1,5 +1,5 @@
-//! Frequency domains: what scales with a core's clock and what does not, changes while something is under way, and
-//! clocks that a chip file or a caller must not ask for.
+//! Frequency domains: what scales with a core's clock and what does not, changes while something is
+//! under way, and clocks that a chip file or a caller must not ask for.
 
 use crate::common;
 use baton_chip::{Chip, Options, Outcome, Reason, Refused, Simulated, Simulation, Spawn, act};

@@ -1,5 +1,5 @@
-//! Kinds of cores: how a chip file names them, what differs between them in a run, what cannot differ, and what scheduling
-//! policies are told of them.
+//! Kinds of cores: how a chip file names them, what differs between them in a run, what cannot
+//! differ, and what scheduling policies are told of them.
 
 use baton_chip::config::keys::Value;
 use baton_chip::{Chip, Options, Simulated, Simulation, Spawn, act};
@@ -180,8 +180,8 @@ fn cores_differ_as_their_kinds_say() {
 
 #[test]
 fn kinds_have_private_caches_of_their_own() {
-    // Each walk reads twice as many lines as the common first level holds, so only the large one
-    // keeps them.
+    // Each turn of a walk reads twice as many lines as the common first level holds, so only the
+    // large first level keeps them.
     const LINES: usize = 512;
     let chip = chip(&[
         "core.kind.big.l1.size_bytes=131072",
@@ -200,7 +200,7 @@ fn kinds_have_private_caches_of_their_own() {
             (0..10).for_each(|_| turn());
         })
     };
-    // From the second walk on, all accesses miss again on core 4, and hit on core 0.
+    // From the second turn on, all accesses miss again on core 4, and hit on core 0.
     assert!(walk(0, LINES) * 2 < walk(4, LINES), "{} in 128 KB, {} in 32", walk(0, LINES), walk(4, LINES));
     let hits = |core| thousand_hits(&chip, core);
     let slower = hits(2) - hits(4);

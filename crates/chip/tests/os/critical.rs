@@ -10,9 +10,9 @@ use std::rc::Rc;
 
 const UNEQUAL: [&str; 3] = ["core.clocks=1-3:1_500_000_000", "os.time_slice=100000", "os.amp.swap_ticks=1000"];
 
-/// Runs an application that computes and has the fast core first, for `solo` cycles. Beside it a
-/// main thread works alone while two threads wait for it. Returns what both applications had of the
-/// cores.
+/// Runs two applications. The first one has the fast core at the start and computes for `solo`
+/// cycles. The main thread of the second one works while its two other threads wait for it by
+/// `wait`. Returns what each application had of the fast and slow cores.
 fn beside(policy: &str, solo: u64, wait: Wait) -> [AmpCounts; 2] {
     let policy = format!("os.scheduler={policy}");
     let settings: Vec<&str> = UNEQUAL.iter().copied().chain([policy.as_str()]).collect();

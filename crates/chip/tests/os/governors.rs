@@ -50,7 +50,7 @@ fn finished(simulation: &mut Simulation) -> Outcome {
 /// What each of the four threads of a program does.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Program {
-    /// Compute.
+    /// Computes.
     Compute,
     /// Touches one new line after another: nearly all of its time waits for memory.
     Chase,

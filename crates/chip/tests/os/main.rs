@@ -1,4 +1,5 @@
-//! The operating system of the chip: run queues, clocks, interrupts, their prices and traffic, and runs that hang.
+//! The operating system of the chip: run queues, clocks, interrupts, their prices and traffic, and
+//! runs that hang.
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -3,8 +3,9 @@
 //!
 //! `cargo test -p baton-chip --test os preempted_holder:: -- --nocapture` prints the table.
 //!
-//! CPU 0 has the holder and a thread that computes; the section is four slices long, so the holder loses the CPU within it
-//! again and again. CPU 1 has a waiter and a bystander that computes, CPU 2 another waiter.
+//! CPU 0 has the holder and a thread that computes; the section is four slices long, so the holder
+//! loses the CPU within it again and again. CPU 1 has a waiter and a bystander that computes, CPU 2
+//! another waiter.
 
 use crate::common;
 use baton_chip::{Options, Outcome, Reason, Simulated, Simulation, Spawn, act};
@@ -87,7 +88,8 @@ fn a_preempted_holder_delays_all_and_sleepers_leave_their_cpus_to_others() {
             ends.push((wait, spun, bystander));
         }
         if let [(_, spun, beside_spinner), (_, quiet, beside_sleeper)] = ends[..] {
-            // A waiter that spins takes half of its CPU from the bystander; one that sleeps takes next to nothing.
+            // A waiter that spins takes half of its CPU from the bystander; one that sleeps takes
+            // next to nothing.
             assert!(quiet < spun / 4, "{}: {quiet} and {spun}", info.name);
             assert!(beside_sleeper + SLICE < beside_spinner, "{}: {beside_sleeper}, {beside_spinner}", info.name);
         }

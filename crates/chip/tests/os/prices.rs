@@ -194,7 +194,7 @@ fn a_system_call_reads_its_cpus_kernel_lines() {
     assert_eq!(result.get(), [500 + 3 * cache.memory.0, 500 + 3 * cache.hit.0]);
 }
 
-/// The 4x4 mesh on which packets take what `latency.rs` computes.
+/// A chip of 16 cores on a 4x4 mesh, on which [`way`] gives the time of a packet.
 fn mesh(settings: &[&str]) -> Chip {
     let fixed = [
         "core.count=16",

@@ -1,5 +1,6 @@
-//! A computation that is preempted, moved, interrupted, re-rated by changes of clock and slowed down by a sibling ends at the cycle
-//! that arithmetic says: over random schedules ([`model`] is the arithmetic), and for two exact ones.
+//! A computation that is preempted, moved, interrupted, re-rated by changes of clock and slowed
+//! down by a sibling ends at the cycle that arithmetic says: over random schedules ([`model`] is
+//! the arithmetic), and for two exact ones.
 
 use crate::common;
 #[path = "re_rated/model.rs"]

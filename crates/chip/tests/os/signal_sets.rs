@@ -162,9 +162,10 @@ fn which_numbers_are_signals() {
     });
 }
 
-/// Runs an application of threads that sleep, spin, compute and wait for a CPU, of which the one
-/// that computes gets the signal, beside another application that it does not concern. Returns when
-/// the last thread of the first application ended, counted from the signal.
+/// Runs an application of threads that sleep, spin, compute and wait for a CPU. The thread that
+/// computes gets the signal; if `blocks`, it blocks all signals for its first 300,000 cycles.
+/// Another application runs beside it and must go on. Returns the cycles from the signal to the end
+/// of the first application's last thread.
 fn ended_by(signal: Signal, blocks: bool) -> u64 {
     let options = Options { limit: Some(Cycles(20_000_000)), ..Options::default() };
     let mut simulation = Simulation::new(&chip(4, &[]), &options).unwrap();

@@ -1,4 +1,5 @@
-//! Signals: whatever a thread does is interrupted, the handler runs on it as guest code, and what it did goes on.
+//! Signals: whatever a thread does is interrupted, the thread runs the handler as guest code, and
+//! then goes on with what it did.
 
 use crate::common;
 use crate::common::{cell, simulation};

@@ -203,7 +203,8 @@ fn a_cell_outside_guest_memory_is_refused() {
 
 proptest! {
     #![proptest_config(baton_needs::property!(64))]
-    /// A computation takes its cycles whatever happens around it, and every cycle of every thread has a reason.
+    /// A computation takes its cycles whatever happens around it, and every cycle of every thread
+    /// has a reason.
     #[test]
     fn work_is_neither_lost_nor_made(
         works in prop::collection::vec((1u64..300_000, 0u64..100_000, 1u64..30), 1..9),

@@ -119,7 +119,8 @@ fn small(settings: &[&str]) -> Chip {
     Chip::from_toml_with(include_str!("../../../../chips/ocor64.toml"), "ocor64.toml", &all).unwrap()
 }
 
-/// A thread that reads as many lines as its core's cache has, again and again, and computes between.
+/// A thread that reads as many lines as its core's cache has, again and again, and computes
+/// between.
 fn loops(simulation: &mut Simulation, chip: &Chip) -> impl FnOnce() + use<> {
     let lines = chip.coherent.as_ref().map_or(0, |coherent| coherent.l1.size_bytes / u64::from(chip.cache.line_bytes));
     let cells: Vec<Owned<Simulated, Alone<u32>>> =

@@ -1,5 +1,5 @@
-//! More threads than contexts: a thread that waits at the device leaves its CPU to those that wait for one, sleeps, and is
-//! interrupted when its queue has an item or room.
+//! More threads than contexts: a thread that waits at the device leaves its CPU to those that wait
+//! for one, sleeps, and is interrupted when its queue has an item or room.
 
 use super::count;
 use super::queues::{chip, on};

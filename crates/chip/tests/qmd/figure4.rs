@@ -1,4 +1,5 @@
-//! Figure 4 of the paper: a request that cannot be served bars the way of one that would let it be.
+//! Figure 4 of the paper: a request that cannot be served bars another request's way in a buffer of
+//! the device, and could itself be served only after that other request.
 
 use super::{Body, allocate, chip, dequeue, enqueue, run, word};
 use baton_chip::act;

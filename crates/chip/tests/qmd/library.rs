@@ -1,5 +1,5 @@
-//! The queue `qmd` of `baton-sync` on a chip with a queue device: what goes in comes out, in bulk too, and the device gets back what a
-//! dropped queue had.
+//! The queue `qmd` of `baton-sync` on a chip with a queue device: what goes in comes out, in bulk
+//! too, and the device gets back what a dropped queue had.
 
 use super::queues::{Body, chip, run};
 use super::{count, on_one};
@@ -82,7 +82,8 @@ fn a_bulk_hides_latency_as_far_as_requests_may_be_under_way() {
     assert!(alone * 10 > single * 9, "one at a time, a bulk is no faster: {alone} {single}");
 }
 
-/// The device's timer drops what waits too long. The queue asks again, so that nothing is lost and a consumer's items stay in order.
+/// The device's timer drops what waits too long. The queue asks again, so that nothing is lost and
+/// a consumer's items stay in order.
 #[test]
 fn what_a_timer_drops_is_asked_for_again() {
     let late = |bulk: usize| {

@@ -76,8 +76,8 @@ fn models_are_what_they_stand_for() {
     }
 }
 
-/// Queue state in the core saves the instructions of a bulk. (Item by item it does not help here: the quicker consumer takes the
-/// producer's line away at every item.)
+/// Queue state in the core saves the instructions of a bulk. (Item by item it does not help here:
+/// the quicker consumer takes the producer's line away at every item.)
 #[test]
 fn queue_state_in_the_core_makes_bulks_faster() {
     let (software, hardware) = (ring_single(8), at::<Haqu<Simulated>>(1, 8));

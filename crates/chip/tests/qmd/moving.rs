@@ -1,4 +1,5 @@
-//! Queues that move between devices while threads use them. Random programs with queues that move: `random.rs`.
+//! Queues that move between devices while threads use them. Random programs with queues that move:
+//! `random.rs`.
 
 use super::queues::{Body, allocate, chip, device, run};
 use super::{count, dequeue, enqueue, word};
@@ -16,7 +17,8 @@ fn three(settings: &[&str]) -> Chip {
     chip(&all.iter().chain(settings).copied().collect::<Vec<_>>())
 }
 
-/// A loaded queue goes round, its items stay in their order, and a request with an old translation is sent on.
+/// A queue with ten items moves from device to device, and its items stay in their order. A request
+/// with an old translation is sent on to the queue's new device.
 #[test]
 fn a_loaded_queue_takes_its_items_with_it() {
     let body = || {
@@ -74,7 +76,8 @@ fn a_queue_that_is_given_back_leaves_nothing_behind() {
     run(&three(&[]), 1, vec![(0, Box::new(body))]).expect("it ends");
 }
 
-/// A dequeue that waits when its queue moves gets the item that comes to the new device; `Mode::Try` finds no empty queue on the way.
+/// A dequeue that waits when its queue moves gets the item that comes to the new device. A request
+/// with [`Mode::Try`] never finds the queue empty or full because the queue is moving.
 #[test]
 fn a_request_that_waits_goes_with_its_queue() {
     let queue = QueueId(0);
@@ -105,8 +108,9 @@ fn a_request_that_waits_goes_with_its_queue() {
     assert_eq!(count(&outcome, "dropped"), 0);
 }
 
-/// Credits move with their queue, those that contexts were given too: no more requests are served than there are credits, and all
-/// of them come back. In debug builds the device checks the sum each cycle.
+/// Credits move with their queue, also those that a thread has in hand: no more requests are served
+/// than there are credits, and all credits come back. In debug builds the device checks the sum of
+/// credits in each cycle.
 #[test]
 fn credits_move_with_their_queue() {
     for pointers in ["device.qmd.pointers=grant", "device.qmd.pointers=access"] {
@@ -146,7 +150,8 @@ fn a_request_does_not_overtake_one_that_waits_at_the_old_place() {
     let (queue, other) = (QueueId(0), QueueId(1));
     let owner = move || {
         assert_eq!(allocate(200, 2), queue);
-        // Nearly empty, it is closed for a few calls: one request waits, and the next finds the new place.
+        // The queue is nearly empty when it moves, so it is closed only for a few calls: one
+        // request waits at the old place, and the next finds the new place.
         let mut got = Vec::new();
         for turn in 0..12 {
             let from = Operand { mode: Mode::Try, ..Operand::of(queue) };

@@ -1,5 +1,5 @@
-//! The device behind posted stores: their answers come to memory, and nothing is lost whatever the thread does meanwhile. A workload that
-//! works so is among the models (`models.rs`).
+//! The device behind posted stores: their answers come to memory, and nothing is lost whatever the
+//! thread does meanwhile. A workload that works so is among the models (`models.rs`).
 
 use super::queues::{Body, allocate, chip, on, run};
 use super::{count, dequeue, word};
@@ -108,8 +108,10 @@ fn simulated(chip: &Chip, threads: Vec<(u32, Body)>) -> Outcome {
     run(chip, 1, threads).expect("it ends")
 }
 
-/// A program that posts more than its context's buffer has places for, into a queue that is full, bars the way of those that would make room:
-/// nothing calls posted requests back. (An instruction's are bounded by `device.outstanding`.) With no more than that all goes on.
+/// A program that posts more enqueues to a full queue than its context's buffer has places for bars
+/// the way of the dequeues that would make room: nothing calls posted requests back. (The number of
+/// requests by instructions is bounded by `device.outstanding`.) With no more posts than places the
+/// run ends.
 #[test]
 fn posts_beyond_the_devices_room_bar_the_way() {
     let with = |posts: u64| {

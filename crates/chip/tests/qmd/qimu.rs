@@ -79,7 +79,8 @@ fn ids_are_the_processes_own() {
     });
 }
 
-/// On the mesh a queue is made at the device with the fewest hops to the core that asks, and at the next where that has no room.
+/// On the mesh a queue is made at the device with the fewest hops to the core that asks. If that
+/// device has no room, the queue is made at the next nearest one.
 #[test]
 fn a_queue_is_made_at_the_nearest_device_with_room() {
     let text = include_str!("../../../../chips/caf64.toml");
@@ -96,7 +97,8 @@ fn a_queue_is_made_at_the_nearest_device_with_room() {
             }
         }
     };
-    // From node 9 the devices at 11 and 25 are two hops away, and the lower number goes first; node 63 has one, and 47 is next.
+    // From node 9 the devices at 11 and 25 are two hops away, and the lower number goes first; node
+    // 63 has one, and 47 is next.
     for (core, home, next) in [(9, 0, 1), (63, 15, 11), (26, 4, 5)] {
         run(&chip, 1, vec![(core, Box::new(body(home, next)))]).expect("it ends");
     }

@@ -1,5 +1,6 @@
-//! Random programs against a reference queue: nothing is lost, doubled, delivered to another queue, or reordered within a
-//! producer and a queue, whatever the device's buffers, engines and links are.
+//! Random programs against a reference queue: nothing is lost, doubled, delivered to another queue,
+//! or reordered within a producer and a queue, whatever the device's buffers, engines and links
+//! are.
 //!
 //! A second hundred has queues that move between devices meanwhile.
 //!
@@ -93,7 +94,8 @@ fn program(seed: u64, moves: Queues) -> u64 {
     let mut quota = vec![vec![0; queues]; consumers];
     let mut plans: Vec<Vec<usize>> = Vec::new();
     for _ in 0..producers {
-        // Shared buffers can lock where a thread has requests for several queues: each of its queues comes as a whole.
+        // Shared buffers can lock where a thread has requests for several queues, so a producer
+        // sends all items of a queue before those of the next.
         let items = |queue| std::iter::repeat_n(queue, dice.below(40) as usize);
         let plan: Vec<usize> = (0..queues).flat_map(items).collect();
         for &queue in &plan {

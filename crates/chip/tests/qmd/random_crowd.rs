@@ -1,6 +1,7 @@
-//! Random programs of two processes with fewer cores than threads, short time slices, changes of affinity, kills, priorities and
-//! credits. Nothing that was acknowledged is lost but what a killed thread had been given; nothing is doubled, reordered within a
-//! producer and a queue, or delivered elsewhere; all that are not killed come to their end.
+//! Random programs of two processes with fewer cores than threads, short time slices, changes of
+//! affinity, kills, priorities and credits. Nothing that was acknowledged is lost but what a killed
+//! thread had been given; nothing is doubled, reordered within a producer and a queue, or delivered
+//! elsewhere; all that are not killed come to their end.
 //!
 //! `cargo test -p baton-chip --test qmd ten_thousand_crowds -- --ignored` runs 10,000, and
 //! `CROWD=496 cargo test -p baton-chip --test qmd one_crowd -- --ignored` runs program 496 again.
@@ -24,7 +25,8 @@ type Library = Rc<Qmd<Simulated, u64>>;
 /// The item that tells a consumer that nothing comes behind it.
 const LAST: u64 = u64::MAX;
 
-/// A chip whose device and time slices are drawn, and whether its timer drops all requests.
+/// Draws a chip: its device and its time slices. The flag says whether the device has a timer,
+/// which drops requests of every mode.
 fn chip(dice: &mut Dice) -> (Chip, bool) {
     let on_mesh = dice.below(10) == 0;
     let text = match on_mesh {
@@ -86,7 +88,7 @@ struct Log {
 struct Process {
     number: u64,
     cores: u64,
-    /// Whether the chip's timer drops requests that are not timed.
+    /// Whether the device has a timer, which also drops requests that are not `Mode::Timed`.
     timer: bool,
     queues: Rc<Vec<Kind>>,
     log: Rc<RefCell<Log>>,
@@ -96,7 +98,8 @@ fn ask(asked: QueueRequest) -> Result<u64, QueueRefusal> {
     device().request(asked).wait()
 }
 
-/// Asks until the request is served: it may be dropped by the timer, lack a credit or find no room.
+/// Asks until the device serves the request. It asks again after `pause` cycles if the request was
+/// dropped, lacked a credit, or found its queue full or empty; any other refusal is a failure.
 fn ask_on(asked: impl Fn() -> QueueRequest, pause: u64) -> u64 {
     loop {
         match ask(asked()) {
@@ -160,7 +163,8 @@ impl Process {
         }
     }
 
-    /// Gets a credit, and sends an item. A credit may be too old when it is spent.
+    /// Sends an item, and asks for credits whenever the thread has none. It tries until the item is
+    /// enqueued: the timer may take a credit back, or drop the request.
     fn with_credit(&self, id: QueueId, item: u64, dice: &mut Dice) {
         let take = Operand { mode: Mode::TakeCredits(Direction::Enqueue), ..Operand::of(id) };
         loop {
@@ -182,7 +186,7 @@ impl Process {
         for kind in self.queues.iter() {
             if let Kind::Credited(queue) = kind {
                 let asked = QueueRequest::Join { queue: *queue, direction: Direction::Enqueue, weight };
-                // The queue has no entry for another member: one of its members ends some time.
+                // The queue has as many members as entries. It has room when a member has ended.
                 while let Err(refusal) = device().call(asked) {
                     assert_eq!(refusal, QueueRefusal::NoRoom);
                     act::delay(Cycles(5_000));
@@ -225,7 +229,7 @@ impl Process {
         }
     }
 
-    /// A thread on some of the cores.
+    /// Starts a thread that may run on some of the cores.
     fn spawn(&self, dice: &mut Dice, body: impl FnOnce(Process, Dice) + 'static) -> Guest {
         let (process, own) = (self.clone(), Dice(dice.below(1 << 30)));
         let spawn = Spawn { affinity: some_cores(dice, self.cores), ..Spawn::default() };
@@ -237,7 +241,7 @@ impl Process {
         for _ in 0..dice.below(12) {
             act::delay(Cycles(dice.below(15_000)));
             let moved = threads[dice.below(threads.len() as u64) as usize];
-            // It may have ended.
+            // If the thread has ended, the call has no effect.
             let _ = act::set_affinity(moved, &some_cores(dice, self.cores), &[]);
             if !mortal.is_empty() && dice.below(3) == 0 {
                 act::kill(mortal[dice.below(mortal.len() as u64) as usize]);
@@ -245,7 +249,9 @@ impl Process {
         }
     }
 
-    /// The threads of the process: two consumers of each queue, of which one may be killed, and producers.
+    /// The main thread of the process: it starts two consumers of each queue, of which one may be
+    /// killed, and producers, disturbs them, and sends two `LAST`s to each queue when the producers
+    /// have ended.
     fn run(&self, mut dice: Dice) {
         let (mut consumers, mut producers, mut mortal) = (Vec::new(), Vec::new(), Vec::new());
         for queue in 0..self.queues.len() {
@@ -279,7 +285,7 @@ impl Process {
         self.give_back();
     }
 
-    /// Takes what is left, which is no item.
+    /// Takes what is left in the queues: at most the `LAST` of a consumer that was killed.
     fn give_back(&self) {
         for kind in self.queues.iter() {
             match kind {

@@ -212,7 +212,8 @@ fn full_buffers_do_not_hold_up_the_coherence_protocol() {
                 assert_eq!(queues(1, 1), QueueId(0));
             }
             act::delay(Cycles(5_000));
-            // They wait for items that never come, until the timer drops them. Loads pass them.
+            // The dequeues wait for items that never come, until the timer drops them. Loads pass
+            // them.
             let stuck: Vec<_> = (0..8).map(|_| device().request(get(QueueId(0)))).collect();
             while word.load(Ordering::Acquire) < 8 * 50 {
                 Simulated::work(Cycles(100));

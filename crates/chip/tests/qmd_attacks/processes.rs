@@ -99,7 +99,8 @@ fn a_permission_is_for_one_direction() {
     processes(&with(&[]), [0, 3], owner, other);
 }
 
-/// A queue that is given back is gone from every context that kept its translation; a new one in its place has another id.
+/// When a process gives a queue back, every context forgets its translation, and a new queue in its
+/// place has another id.
 #[test]
 fn a_freed_queue_is_gone_from_every_context() {
     let owner = |other| {
@@ -123,7 +124,8 @@ fn a_freed_queue_is_gone_from_every_context() {
     processes(&with(&[]), [0, 3], owner, other);
 }
 
-/// The steps by which the operating system moves queues are none that a program can ask for, with or without a QIMU.
+/// A program cannot ask for the steps by which the operating system moves queues, with or without a
+/// QIMU.
 #[test]
 fn a_program_cannot_do_the_operating_systems_steps() {
     for chip in [with(&[]), chip(&[])] {
@@ -151,7 +153,7 @@ fn a_switch_to_another_process_flushes() {
         for item in 0..rounds {
             assert_eq!(ask(put(queue, item)), Ok(0));
             assert_eq!(ask(get(queue)), Ok(item));
-            // It sleeps, and the other process has the core.
+            // While this thread sleeps, the other process has the core.
             act::delay(Cycles(50_000));
         }
     };

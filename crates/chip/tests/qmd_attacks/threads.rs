@@ -1,5 +1,6 @@
-//! Tests of the thread and its process as the device's subject. They show that a process configures nothing of another one's, and
-//! that credits belong to threads. A thread's requests are served in its order, and a thread that ends leaves nothing behind.
+//! Tests of the thread and its process as the device's subject. They show that a process configures
+//! nothing of another one's, and that credits belong to threads. A thread's requests are served in
+//! its order, and a thread that ends leaves nothing behind.
 
 use super::processes::{count, processes, with};
 use super::shared::{allocate, chip, on};
@@ -32,8 +33,9 @@ fn until(time: u64) {
     act::delay(Cycles(time.saturating_sub(act::time().0)));
 }
 
-/// What no program may ask for: the numbers that `Drain` and `Enter` once had, the operating system's steps, requests for items by
-/// the device's own ids, and words that mean nothing. The victim, whose get is blocked meanwhile, notices nothing.
+/// A process asks for what it may not: by tags that no request has, among them the operating
+/// system's steps; for items by a system call; and for another process's queue. The owner of that
+/// queue, whose dequeue waits meanwhile, notices nothing.
 #[test]
 fn a_stranger_configures_nothing_of_anothers() {
     for chip in [chip(&[]), with(&[])] {
@@ -65,8 +67,8 @@ fn a_stranger_configures_nothing_of_anothers() {
     }
 }
 
-/// A process can neither take nor put, nor learn how full a queue of another one is. Its domain comes with the switch to it, on a
-/// CPU that both share too.
+/// A process can neither take items from another process's queue nor put any there, nor learn how
+/// full that queue is. A CPU that both share gets the domain of each with the switch to it.
 #[test]
 fn a_foreign_process_gets_the_answer_that_an_unknown_id_gets() {
     for core in [0, 3] {
@@ -111,8 +113,8 @@ fn a_guard_thread_drains_its_own_process_alone() {
     processes(&chip(&[]), [0, 3], victim, stranger);
 }
 
-/// Two threads take turns on a core: the one that has not joined has no credits, and the one that has keeps its credits when it
-/// goes to another core.
+/// Two threads take turns on a core. The one that has not joined the queue has no credits; the one
+/// that has joined keeps its credits when it goes to another core.
 #[test]
 fn credits_belong_to_the_thread() {
     let owner = || {
@@ -203,12 +205,13 @@ fn the_timer_takes_hoarded_credits_back() {
         assert_eq!(ask(put(QUEUE, 1)), Err(QueueRefusal::NoCredit), "what it had is too old");
     };
     let outcome = run(&chip(&["device.qmd.timeout=40000"]), vec![(0, Box::new(body))]).expect("it ends");
-    // Sixteen credits were too old. Twelve and sixteen were in the hands of the two threads when
-    // they ended.
+    // Sixteen credits were too old. Twelve came back when the late thread ended, and sixteen when
+    // the first thread ended, which had them in its local pool.
     assert_eq!(count(&outcome, "reclaimed"), 16 + 12 + 16);
 }
 
-/// A thread is killed at many moments, with credits in hand and enqueues under way: all credits come back that were not spent.
+/// A thread is killed at many moments, with credits in hand and enqueues under way: all credits
+/// come back that were not spent.
 #[test]
 fn credits_of_a_killed_thread_come_back() {
     for at in (0..20).map(|turn| 500 + 97 * turn) {
@@ -262,8 +265,8 @@ fn a_thread_that_ends_leaves_no_request_behind() {
     run(&chip(&[]), vec![(0, Box::new(body))]).expect("it ends");
 }
 
-/// Items that a thread sends to one queue with two priorities leave in the order in which it sent them, and so do those that it
-/// takes.
+/// Items that a thread sends to one queue with two priorities leave in the order in which it sent
+/// them, and so do those that it takes.
 #[test]
 fn one_threads_items_of_a_queue_keep_their_order_across_priorities() {
     for settings in [
@@ -334,7 +337,8 @@ fn a_granted_queue_comes_with_its_credits() {
     processes(&with(&[]), [0, 3], owner, other);
 }
 
-/// A grant that is taken back is gone at once: ids, waiting requests, and credits. The owner's stay.
+/// When a grant is taken back, the other process loses its id of the queue, its waiting requests
+/// and its credits at once. The owner keeps its own.
 #[test]
 fn a_grant_that_is_revoked_is_gone() {
     let owner = |other: App| {
@@ -365,7 +369,8 @@ fn a_grant_that_is_revoked_is_gone() {
     processes(&with(&[]), [0, 3], owner, other);
 }
 
-/// A queue has no more members than entries, so that each can have a credit whatever lies in the others' pools.
+/// A queue has no more members than entries, so that each can have a credit whatever lies in the
+/// others' pools.
 #[test]
 fn threads_that_join_and_do_not_ask_leave_each_other_a_credit() {
     let body = || {
@@ -390,7 +395,8 @@ fn threads_that_join_and_do_not_ask_leave_each_other_a_credit() {
     run(&chip(&[]), vec![(0, Box::new(body))]).expect("it ends");
 }
 
-/// A worker that is killed, or ends, bars a reducer no more if it was the member of its queue.
+/// A reducer no longer waits for the queue of a worker that was killed or has ended, if the worker
+/// was the queue's member.
 #[test]
 fn a_reducer_goes_on_without_a_worker_that_is_gone() {
     for killed in [false, true] {

@@ -1,4 +1,5 @@
-//! Chip files: they read back as written, and a mistake is answered with file, line, key and what was expected.
+//! Chip files: they read back as written, and a mistake is answered with file, line, key and what
+//! was expected.
 
 use baton_chip::Chip;
 use baton_chip::config::ChipText;
@@ -182,9 +183,9 @@ fn a_chip_reads_back_as_it_was_written() {
     let mut chip = sample();
     assert_eq!(Chip::from_toml(&chip.to_toml(), "again"), Ok(chip.clone()));
     let numbers = |key: &&Key| matches!(key.kind, ValueKind::Cycles | ValueKind::Count(..));
-    // Not set here: keys of devices on a network, which do not go with wires of their own; keys of
-    // kinds of devices that the chip does not have; and the price of a tick, which would take all
-    // of its period.
+    // Not set here: keys of devices on a network, which do not go with dedicated wires; keys of
+    // the translation of queue ids and of kinds of devices that the chip does not have; and the
+    // price of a tick, which would take all of its period.
     let fits = |key: &&Key| {
         let not = ["device.flits", "device.mailbox.flits", "device.qimu", "device.qtlb", "os.tick_cost"];
         let absent = ["device.alarm.", "device.qmd."];

@@ -1,6 +1,6 @@
-//! Every algorithm, and the machine itself, in the contract suite on the simulated machine: more guests than cores,
-//! short time slices so that spinners and holders are preempted in the middle, several seeds, with and without store
-//! buffers.
+//! Every algorithm, and the machine itself, in the contract suite on the simulated machine: more
+//! guests than cores, short time slices so that spinners and holders are preempted in the middle,
+//! several seeds, with and without store buffers.
 
 use crate::common;
 use baton_check::world::{Crowd, Scenario, World};

@@ -12,7 +12,7 @@ use std::rc::Rc;
 const OPTERON: &str = include_str!("../../../../chips/opteron6272x4.toml");
 const SAMPLE: &str = include_str!("../../../../chips/sample-host.toml");
 
-/// The sample chip with four cores at 2 GHz and prices that differ from each other.
+/// The sample chip with four cores at 2 GHz and a different price for each state of a CPU.
 fn priced(settings: &[&str]) -> Chip {
     let prices = [
         "core.clock_hz=2_000_000_000",

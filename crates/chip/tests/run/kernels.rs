@@ -1,5 +1,5 @@
-//! The real kernels on simulated chips: results are right at any number of threads, also while a policy moves threads between fast and
-//! slow cores, and the same run comes out the same.
+//! The real kernels on simulated chips: results are right at any number of threads, also while a
+//! policy moves threads between fast and slow cores, and the same run comes out the same.
 
 use crate::recorder::Recorder;
 use baton_chip::{Chip, Options, Outcome, Simulated, Simulation, Spawn};

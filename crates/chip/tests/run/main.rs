@@ -1,4 +1,5 @@
-//! Whole runs: chip files, the contract suites, energy, cycle stacks, and that the same run is the same.
+//! Whole runs: chip files, the contract suites, energy, cycle stacks, and that the same run is the
+//! same.
 
 #[path = "../common/mod.rs"]
 mod common;

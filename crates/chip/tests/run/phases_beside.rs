@@ -1,5 +1,5 @@
-//! The coarse mode beside the cycle-level one: the same profiles, played as phases and as streams of accesses.
-//! `scripts/measure/phases-validation` has more and longer runs.
+//! The coarse mode beside the cycle-level one: the same profiles, played as phases and as streams
+//! of accesses. `scripts/measure/phases-validation` has more and longer runs.
 
 use baton_chip::{Application, Chip, Options, Runs, Simulated, Simulation, Spawn, act};
 use baton_machine::Wait;

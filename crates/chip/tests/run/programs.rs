@@ -1,5 +1,5 @@
-//! The real programs and a profile's draw on a small simulated chip: results are right with 1, 4 and 16 threads, the same
-//! run comes out the same, and what is recorded of the locks adds up.
+//! The real programs and a profile's draw on a small simulated chip: results are right with 1, 4
+//! and 16 threads, the same run comes out the same, and what is recorded of the locks adds up.
 
 use crate::recorder::Recorder;
 use baton_chip::account::{LockRecorder, Shares};

@@ -70,8 +70,8 @@ fn shortcuts_change_nothing_with_flushes_and_instructions() {
     shortcuts("core.flush=23 core.width=2");
 }
 
-/// The shortcuts change nothing on a coherent chip, where cores lose lines by notice, for a lock of
-/// each kind.
+/// The shortcuts change nothing for four locks on a coherent chip, where a message tells a core
+/// that it loses a line.
 #[test]
 fn shortcuts_change_nothing_on_a_coherent_chip() {
     let settings =

@@ -1,4 +1,5 @@
-//! Every cycle of every thread has one reason, on both kinds of chip, for runs that end and runs that are cut off.
+//! Every cycle of every thread has one reason, on both kinds of chip, for runs that end and runs
+//! that are cut off.
 
 use baton_chip::{Chip, Options, Outcome, Simulated, Simulation, Spawn};
 use baton_machine::{Atomic, Machine, Ordering::*, Owned, Wait, units::Cycles};

@@ -86,7 +86,8 @@ fn who_spins_keeps_half_of_the_window_and_who_stands_still_gives_it_back() {
     for wait in [Wait::Mwait(1), Wait::Halt] {
         assert_eq!(beside(&chip, work, waits(wait)).0, work, "{wait}");
     }
-    // A sibling that computes takes half of the window; one that sleeps in the kernel takes nothing.
+    // A sibling that computes takes half of the window; one that sleeps in the kernel takes
+    // nothing.
     let computes = |_| Simulated::work(Cycles(10_000_000));
     assert!(beside(&chip, work, computes).0.abs_diff(at(HALF, work)) <= 1);
     assert_eq!(beside(&chip, work, |_| act::delay(Cycles(5_000_000))).0, work);

@@ -92,8 +92,9 @@ fn the_docs_show_what_each_policy_costs() {
         include_str!("../../../../docs/results/waiting.md").contains(&rows),
         "docs/results/waiting.md has no\n{rows}"
     );
-    // Spinners notice the store first. A CPU that stands still takes less energy, and at a deeper
-    // depth still less, but later; a sleeper's CPU takes the least.
+    // Spinners notice the store first. A CPU that stands still takes less energy and notices the
+    // store later; at the deeper depth it takes still less, and notices still later. A sleeper's
+    // CPU takes the least.
     let [spin, pause, shallow, deep, halt, futex] = costs.as_slice() else { unreachable!("six") };
     assert!(spin.late < shallow.late && shallow.late < deep.late && halt.call > pause.call && futex.call > pause.call);
     assert!(shallow.cpus < 0.7 * spin.cpus && deep.cpus < shallow.cpus && futex.cpus < deep.cpus);

@@ -1,4 +1,5 @@
-//! Edges of idle waits: monitors that are reset, deadlines that have passed, time slices that end between two steps, wake-ups of other cells.
+//! Edges of idle waits: monitors that are reset, deadlines that have passed, time slices that end
+//! between two steps, wake-ups of other cells.
 
 use crate::common::{self, Alone, Shared, cell, simulation};
 use crate::idle_waits::{PRICES, fixed, on};

@@ -45,8 +45,8 @@ fn a_notice_by_another_byte_is_lost() {
     assert_eq!(stuck.waiting.iter().map(|waiting| waiting.thread).collect::<Vec<_>>(), [0], "{stuck}");
 }
 
-/// Whether all threads leave listing 2's barrier. The first comes at cycle 0 and the last at 20,000;
-/// of three, the second comes at `late`.
+/// Whether all threads leave listing 2's barrier. The first comes at cycle 0 and the last at
+/// 20,000; of three, the second comes at `late`.
 fn listing_2(threads: u32, late: u64) -> Result<(), Stuck> {
     // The call takes 3,000 cycles, so the second waiter can be on its way into the kernel when the
     // first one, which is there already, sets the byte back.

@@ -1,5 +1,5 @@
-//! Hardware contexts of a core share its caches: a sibling's store hits there and invalidates nothing, and still ends
-//! whatever waits on the line beside it.
+//! Hardware contexts of a core share its caches: a sibling's store hits there and invalidates
+//! nothing, and still ends whatever waits on the line beside it.
 
 use crate::common;
 use crate::common::{cell, simulation};
@@ -11,7 +11,8 @@ fn on(cpu: u32) -> Spawn {
     Spawn { cpus: vec![CpuId(cpu)], ..Spawn::default() }
 }
 
-/// Chips of two cores with two contexts each: of fixed latencies, and coherent, with and without store buffers.
+/// Chips of two cores with two contexts each: of fixed latencies, and coherent, with and without
+/// store buffers.
 fn chips() -> Vec<Chip> {
     let mixed = ["core.contexts=2", "wait.mwaitx.enter=50", "wait.mwaitx.exit=333"];
     let text = include_str!("../../../../chips/netburst-ht.toml");

@@ -1,4 +1,5 @@
-//! `netburst-ht.toml` against table 1 of Anastopoulos and Koziris: what it is calibrated on, and what it is not.
+//! `netburst-ht.toml` against table 1 of Anastopoulos and Koziris: what it is calibrated on, and
+//! what it is not.
 
 use crate::common::{cell, simulation};
 use baton_chip::{Chip, Simulated, Spawn, act};
@@ -91,7 +92,8 @@ fn spinning_wakes_soonest_and_slows_the_worker_down() {
         assert!(woken < later && called < longer, "{wait}: {woken} and {called} against {later} and {longer}");
         assert_eq!(other, 10_000_000, "{wait} gives everything back");
     }
-    // The paper has 19% in table 1, of work that misses caches; ours is a computation that the window bounds.
+    // The paper has 19% in table 1, of work that misses caches; ours is a computation that the
+    // window bounds.
     let slowdown = work as f64 / 1e7;
     assert!(1.1 < slowdown && slowdown < 1.5, "{slowdown}");
 }

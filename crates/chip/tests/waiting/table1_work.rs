@@ -1,6 +1,7 @@
-//! Where the spin row of table 1 of Anastopoulos and Koziris comes from: the paper's own work, a matrix multiplication
-//! whose loads are made here one by one, and what each mechanism has to do with the worker's slowdown and with the spinner's
-//! wake-up. Nothing here is fitted; `docs/results/waiting.md` shows the tables and says what they rule out.
+//! Where the spin row of table 1 of Anastopoulos and Koziris comes from: the paper's own work, a
+//! matrix multiplication whose loads are made here one by one, and what each mechanism has to do
+//! with the worker's slowdown and with the spinner's wake-up. Nothing here is fitted;
+//! `docs/results/waiting.md` shows the tables and says what they rule out.
 
 use crate::common;
 use crate::common::cell;
@@ -79,7 +80,7 @@ fn the_papers_work_is_slowed_down_by_what_it_needs_of_the_window() {
         "docs/results/waiting.md has no\n{rows}"
     );
     // A computation that only the window bounds becomes √2 times as long. The paper's work is
-    // slowed down less, and the more entries an iteration takes, the more it is.
+    // slowed down less than that, and its slowdown grows with the entries that an iteration takes.
     assert!(slowdowns.is_sorted() && slowdowns.iter().all(|&slowdown| slowdown < 1.41), "{slowdowns:?}");
     // A column in the set of the monitored line evicts this line: the idle wait ends again and
     // again, and the core changes its mode each time.
