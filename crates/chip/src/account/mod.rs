@@ -33,8 +33,8 @@ struct Shared {
     /// lock with such a thread must wait.
     busy: Vec<u32>,
     acquisitions: u64,
-    /// The first thread's beginning of the measured part, and the last thread's end of it. `None`
-    /// if no thread has marked one.
+    /// When the first thread began the measured part, and when the last thread ended it. `None` if
+    /// no thread has marked its beginning or its end.
     counted: Option<(Moment, Moment)>,
 }
 

@@ -9,7 +9,7 @@ pub(crate) struct Pace {
     /// The moment until which the computation stands still, because the core changes its mode or a
     /// handler runs. A past moment has no effect.
     pub(crate) still_until: u64,
-    /// The cycles of the remaining standstill that handlers take. They come last.
+    /// The cycles of the remaining standstill that handlers take. They are its last cycles.
     pub(crate) handling: u64,
     /// The cycles that interrupts have taken from the current computation.
     pub(crate) stolen: u64,

@@ -61,7 +61,8 @@ pub(crate) struct Packet {
     /// If the queue has moved: the device and the words with which the core must send the request
     /// again.
     pub(crate) forward: Option<(u32, [u64; 3])>,
-    /// Why the device keeps the request waiting, from when, and until when (`u64::MAX` for still).
+    /// Why the device keeps the request waiting, from when, and until when (`u64::MAX` while the
+    /// request still waits).
     pub(crate) held: Option<(Hold, u64, u64)>,
 }
 

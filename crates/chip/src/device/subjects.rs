@@ -19,8 +19,8 @@ pub(crate) struct Subjects {
     pub(super) leaving: Vec<ThreadId>,
     /// Threads that sleep until a device interrupts them.
     pub(crate) asleep: Vec<ThreadId>,
-    /// Threads that a device has interrupted before they slept. Their next sleep for that ends at
-    /// once.
+    /// Threads that a device has interrupted before they slept. Their next sleep until a device's
+    /// interrupt ends at once.
     pub(crate) fired: Vec<ThreadId>,
     /// Whether threads waited for a CPU when devices were last told.
     pub(super) crowded: bool,
@@ -52,8 +52,9 @@ impl Subjects {
         self.fired.len() < before
     }
 
-    /// A device interrupts a thread. Returns whether the thread sleeps for that, and must be woken.
-    /// If not, the interrupt is kept for the thread's next such sleep, provided that it has joined.
+    /// A device interrupts a thread. Returns whether the thread sleeps until then, and must be
+    /// woken. If not, the interrupt is kept for the thread's next such sleep, provided that the
+    /// thread is in `joined`.
     pub(crate) fn fires(&mut self, thread: ThreadId) -> bool {
         let before = self.asleep.len();
         self.asleep.retain(|asleep| *asleep != thread);

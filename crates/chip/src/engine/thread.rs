@@ -18,7 +18,7 @@ use corosensei::Yielder;
 pub(crate) enum State {
     /// Waits in a run queue.
     Ready,
-    /// A core is switching to it.
+    /// Has been given a CPU, which is switching to the thread or waking up for it.
     Starting,
     /// Stands still on its CPU, on which an interrupt handler runs; then its coroutine continues.
     Interrupted,

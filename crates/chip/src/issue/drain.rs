@@ -56,9 +56,9 @@ impl Engine {
         }
     }
 
-    /// Requests the line of a store that is not the oldest early, so that the core owns the line
-    /// when all older stores have been written. Stores are still written in order (x86-TSO). If the
-    /// core loses the line before that, the store requests it again.
+    /// Requests the line of a store in advance, while older stores are still to be written, so that
+    /// the core owns the line when their turn is over. Stores are still written in order (x86-TSO).
+    /// If the core loses the line before the store is written, the store requests the line again.
     fn ask_ahead(&mut self, id: ThreadId, place: usize) {
         let thread = &self.threads[id as usize];
         if place >= self.cores.windows[thread.cpu as usize].stores() {

@@ -4,8 +4,8 @@ use crate::engine::state::Engine;
 use baton_chipfile::config::mechanism::LockRequest;
 
 impl Engine {
-    /// The running thread is about to do an atomic on the word at `offset`: if it follows a lock's hint, the word is a
-    /// lock's.
+    /// The running thread is about to do an atomic on the word at `offset`. If the atomic follows a
+    /// lock's hint, the word belongs to a lock, and is watched from now on.
     #[inline]
     pub(crate) fn note_lock_word(&mut self, offset: usize) {
         let hint = self.threads[self.running as usize].mechanism.hint;

@@ -73,8 +73,8 @@ impl Engine {
         }
     }
 
-    /// The thread must leave its CPU or end, and calls its requests back. It does so when it knows
-    /// of each request whether that is answered.
+    /// The thread must leave its CPU or end, and first calls its requests back. It leaves or ends
+    /// when it knows of each request whether the device has answered it or given it back.
     pub(crate) fn call_back_requests(&mut self, id: ThreadId) {
         let now = self.now;
         let thread = &mut self.threads[id as usize];

@@ -102,8 +102,8 @@ impl Engine {
         (id != OUTSIDE).then(|| self.threads[id as usize].cpu).filter(|&from| from != cpu)
     }
 
-    /// Whether an idle CPU that polls is called, too. A wake-up through a home is a message in any
-    /// case.
+    /// Whether an idle CPU that still polls gets an interrupt, too: a wake-up that goes by way of a
+    /// home is a message to any CPU.
     pub(super) fn calls_pollers(&self) -> bool {
         self.chip.os.interrupt.ipi == Ipi::Home && self.os.wake_up.is_some()
     }

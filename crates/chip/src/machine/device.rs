@@ -243,7 +243,7 @@ fn value<P: Protocol>(answer: Answer) -> P::Answer {
 }
 
 impl Ticket {
-    /// Whether the answer has arrived. The check costs nothing.
+    /// Whether the answer has arrived. The check takes no time.
     pub fn is_here(&self) -> bool {
         devices(|devices| devices.packet(self.0).place == PacketAt::Here).unwrap_or(true)
     }

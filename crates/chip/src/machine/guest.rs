@@ -69,9 +69,10 @@ fn join_once(guest: Guest) -> bool {
     })
 }
 
-/// Kills a thread, which may be the calling one. It ends at its next operation, wherever it sleeps,
-/// waits or stalls. Its requests to devices are called back. Its stores are written; what it owns,
-/// including locks, stays as it is, and no destructor runs. Costs `os.syscall`.
+/// Kills a thread, which may be the calling one. The thread ends at its next operation; if it
+/// sleeps, waits or stalls, this is cut short. Its requests to devices are called back. Its stores
+/// are written; what it owns, including locks, stays as it is, and no destructor runs. Costs
+/// `os.syscall`.
 ///
 /// # Panics
 /// Outside of guest code.
@@ -128,7 +129,8 @@ pub fn set_online(core: CoreId, online: bool) -> Result<(), Refused> {
     system_call_to(|engine| engine.set_online(core, online))
 }
 
-/// How many threads of the calling thread's application can run now, including itself.
+/// The number of threads of the calling thread's application that can run now, including the
+/// calling thread.
 ///
 /// # Panics
 /// Outside of guest code.

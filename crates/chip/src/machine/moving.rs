@@ -56,7 +56,8 @@ pub fn grant(queue: QueueId, to: App, [enqueue, dequeue]: [bool; 2]) -> Result<Q
 pub fn revoke(queue: QueueId, from: App) -> Result<(), QueueRefusal> {
     assert_guest("revoke");
     system_call();
-    // A thread that is killed in the meantime ends afterwards, because half a right is none.
+    // A thread that is killed in the meantime ends only afterwards, so that no grant is left half
+    // taken back.
     Engine::shielded(|| take_back(queue, from))
 }
 
@@ -112,7 +113,8 @@ pub fn drain(guest: Guest) -> Result<u64, QueueRefusal> {
 pub fn migrate(queue: QueueId, to: u32) -> Result<u64, QueueRefusal> {
     assert_guest("migrate");
     system_call();
-    // A thread that is killed in the meantime ends afterwards, because half a queue is useless.
+    // A thread that is killed in the meantime ends only afterwards, so that no queue is left half
+    // moved.
     Engine::shielded(|| move_to(queue, to))
 }
 

@@ -91,7 +91,8 @@ pub(super) fn call_price(device: u32) -> u64 {
     devices(|devices| devices.of_one(device).call.0).unwrap_or(0)
 }
 
-/// A device's answer to a system call, in the device's own ids.
+/// Asks a device by a system call. The ids of queues in `asked` and in the answer are the device's
+/// own.
 pub(super) fn ask(device: u32, asked: QueueRequest) -> Said {
     said(call_as_is(device, asked.to_words()))
 }

@@ -10,10 +10,10 @@ use crate::os::refused::Refused;
 pub use crate::os::signal::{Action, Signal, SignalHandler, SignalSet};
 use baton_units::Cycles;
 
-/// Sends a signal to a thread, which may be the calling one. Whatever it sleeps, waits or stalls
-/// for is interrupted, its application's handler runs on it, and then it goes on. Without a
-/// handler, most signals end the whole application. Returns false if the thread had ended. Costs
-/// `os.syscall`.
+/// Sends a signal to a thread, which may be the calling one. The signal interrupts the thread's
+/// computation, sleep, wait or stall; the thread runs its application's handler, and then goes on.
+/// Without a handler, most signals end the whole application. Returns false if the thread had
+/// ended. Costs `os.syscall`.
 ///
 /// # Panics
 /// Outside of guest code.

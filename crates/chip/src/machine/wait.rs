@@ -30,7 +30,8 @@ use baton_memory::{Access, Line, Memory};
 
 /// A policy's steps at this chip's prices.
 pub(super) struct Priced {
-    /// The number of reads of the cell before the idle wait, or [`u64::MAX`] if it never comes.
+    /// The number of reads of the cell before the idle wait, or [`u64::MAX`] if the policy has no
+    /// idle wait.
     tries: u64,
     /// The cycles between two tries.
     pub(super) cycles: u64,
@@ -392,8 +393,8 @@ impl<T: Word> Waiting<'_, T> {
                 engine.os.futexes.queue(offset, id);
                 let now = engine.now;
                 let thread = &mut engine.threads[id as usize];
-                // A wake-up of this wait has cleared the cell that the thread waits on. From here on
-                // another thread may move this sleeper, and replaces the cell that stands here.
+                // An earlier wake-up within this wait may have cleared the record of the cell. From
+                // here on another thread may move this sleeper, and then replaces the cell here.
                 thread.wait.waits_on.get_or_insert((Waited::Cell(offset), now));
                 (thread.os.woken_early, thread.os.futex_sleep) = (false, thread.os.futex_sleep + 1);
             });
@@ -401,7 +402,7 @@ impl<T: Word> Waiting<'_, T> {
             kernel(prices.wait.0.saturating_sub(prices.wait_changed.0));
             self.fall_asleep(offset)
         };
-        // A wake-up that is still on its way is too late for this sleep.
+        // A wake-up that is still on its way carries the old number, and ends no later sleep.
         own(|thread| thread.os.futex_sleep += 1);
         add(counter, u32::MAX);
         ended

@@ -127,7 +127,7 @@ pub struct AppFigures {
     /// The duration of each complete run, from the start of the first thread to the end of the
     /// last.
     pub runs: Vec<Cycles>,
-    /// What it counted.
+    /// The application's counters, over all of its runs.
     pub counts: AppCounts,
     /// The most threads that could run at one moment.
     pub most_runnable: u32,

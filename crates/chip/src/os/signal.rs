@@ -201,7 +201,7 @@ impl Signals {
 pub struct Death {
     /// The application's name; empty for threads that named no application.
     pub app: String,
-    /// The signal that ended it.
+    /// The signal that ended the application.
     pub signal: Signal,
     /// The time of the signal; the threads end at their next operations.
     pub at: baton_units::Cycles,

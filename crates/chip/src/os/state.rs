@@ -22,7 +22,8 @@ use std::collections::BTreeSet;
 #[derive(Default)]
 pub(crate) struct Switches {
     pub(crate) to_come: BTreeMap<(u64, u64), (CoreId, bool)>,
-    /// The number of switches planned so far, which keeps those of the same moment in order.
+    /// The number of switches planned so far. It is part of each switch's key, so that switches of
+    /// one moment keep their order.
     pub(crate) given: u64,
     pub(crate) scheduled: bool,
     /// The switches that were refused when their time came.
