@@ -201,8 +201,8 @@ impl Memory for FixedMemory {
     fn request(&mut self, request: Request, now: Cycles) -> Answer {
         let access = match request.access {
             Access::LoadLinked(_) => Access::Load,
-            // The link cannot break: no time passes between the load-linked and its
-            // store-conditional.
+            // Only coherent chips have atomics of load-linked and store-conditional
+            // (`core.atomics`), so no link is kept here and none breaks.
             Access::StoreConditional(_) => Access::Store,
             Access::Prefetch | Access::PrefetchExclusive | Access::Push { .. } => {
                 let at = now + self.own[request.core.0 as usize].hit;

@@ -21,7 +21,7 @@ pub struct Operations {
 /// The order in which requests that wait for one line are served.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
-    /// The order of their arrival.
+    /// Requests are served in the order in which they arrived.
     #[default]
     Arrival,
     /// Any order, chosen anew whenever the line's state has changed; but a request that has begun,

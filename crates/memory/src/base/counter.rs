@@ -65,9 +65,9 @@ pub struct Counter {
     /// The counter's name in results. The names of a group's counters of cycles end in `_cycles`;
     /// those of activities (`times!`) do not.
     pub name: &'static str,
-    /// What it counts.
+    /// What is counted, for example packets or cycles.
     pub unit: Unit,
-    /// What it means.
+    /// The counter's meaning, in a sentence.
     pub what: &'static str,
 }
 

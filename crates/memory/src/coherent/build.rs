@@ -27,7 +27,7 @@ use thiserror::Error;
 /// A coherent chip that cannot be built.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum Unbuilt {
-    /// The host has too little memory for it.
+    /// The host has too little address space for the memory system.
     #[error("the host has no address space for the directory: {0}")]
     Memory(String),
     /// The caches of a level are larger than what is simulated of them.

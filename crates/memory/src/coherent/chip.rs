@@ -127,7 +127,8 @@ impl<S: CoreSet> Coherent<S> {
         }
     }
 
-    /// Loses the next message of `kind`, so that a test can see what a run that hangs says. Debug builds have it.
+    /// Loses the next message of `kind`, so that a test can see the report of a run that hangs.
+    /// Only debug builds have this function.
     #[cfg(debug_assertions)]
     pub fn lose_next(&mut self, kind: baton_coherence::Kind) {
         self.wiring.loses = Some(kind);

@@ -8,7 +8,7 @@ use baton_chipfile::config::plan::Plan;
 /// The class whose messages a home may refuse for a while.
 pub(super) const REQUESTS: u8 = 0;
 
-/// Pages of guest memory, for their placement by first touch.
+/// The base-2 logarithm of the bytes in a page of guest memory; pages are placed by first touch.
 const PAGE_SHIFT: u32 = 12;
 /// A page that no core has touched.
 const UNTOUCHED: u16 = u16::MAX;

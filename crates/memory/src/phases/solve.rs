@@ -63,8 +63,8 @@ pub(super) struct Solved {
     /// For each set: the share in the private caches, and the share of the rest in the shared
     /// level.
     pub(super) kept: Vec<(f64, f64)>,
-    /// The cycles that a request to memory waits behind other phases' requests, and the cycles that
-    /// open rows save it.
+    /// The cycles that a request to memory waits behind other requests, and (`saved`) the cycles
+    /// that open rows save it.
     pub(super) wait: f64,
     pub(super) saved: f64,
 }
@@ -129,7 +129,8 @@ pub(super) fn solve(phases: &[Running<'_>], common: &Common) -> Vec<Solved> {
     trials.into_iter().map(|trial| trial.solved).collect()
 }
 
-/// The private caches, which no other phase uses.
+/// Makes the trial of a group of phases, with what the private caches keep: no other phase uses
+/// these caches, so that part is final. The shared level keeps nothing yet.
 fn begin(phase: &Running<'_>, common: &Common) -> Trial {
     let sets = phase.sets(common);
     let time = stay(&sets, phase.private, f64::INFINITY);
@@ -190,7 +191,7 @@ impl Domain {
         all
     }
 
-    /// The share of the shared level that each phase has at the current rates.
+    /// Computes the share of each set that the shared level keeps, at the phases' current rates.
     fn keep(&mut self, phases: &[Running<'_>], trials: &mut [Trial], common: &Common) {
         if common.division == Division::Recency {
             self.sets.clear();
@@ -225,9 +226,10 @@ fn by_node(phases: &[Running<'_>], of: impl Fn(usize) -> f64) -> Vec<f64> {
     sums
 }
 
-/// How long a request to memory waits: approximate mean value analysis (Bard 1979, Schweitzer 1979)
-/// with a fixed service time, half of which remains for the request in service. A miss also waits
-/// behind other misses of its own phase.
+/// Computes how long a request to memory waits: approximate mean value analysis (Bard 1979,
+/// Schweitzer 1979) with a fixed service time, half of which remains for the request in service. A
+/// miss also waits behind other misses of its own phase. The result is halfway from the previous
+/// step's.
 fn wait_for_memory(phases: &[Running<'_>], trials: &mut [Trial], common: &Common) {
     if common.queueing == Queueing::None {
         return;
@@ -245,8 +247,8 @@ fn wait_for_memory(phases: &[Running<'_>], trials: &mut [Trial], common: &Common
     }
 }
 
-/// The cycles that open rows save the misses of each phase, from its sets' shares of their node's
-/// traffic.
+/// Computes the cycles that open rows save a miss of each phase, from the shares that the phase's
+/// sets have of their node's traffic.
 fn find_rows_open(phases: &[Running<'_>], trials: &mut [Trial], common: &Common) {
     let traffic = by_node(phases, |i| trials[i].misses / trials[i].solved.cycles);
     for (phase, trial) in phases.iter().zip(trials) {
