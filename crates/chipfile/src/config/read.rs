@@ -41,7 +41,7 @@ pub enum Problem {
     /// No such key.
     #[error("unknown key `{key}`; did you mean `{nearest}`?")]
     Unknown {
-        /// The key, with its table.
+        /// The full name of the key: the names of its tables, then its own.
         key: String,
         /// The known key whose name is most similar.
         nearest: String,
@@ -49,7 +49,7 @@ pub enum Problem {
     /// The key does not accept the value.
     #[error("key `{key}` is {found}; expected {expected}")]
     Value {
-        /// The key, with its table.
+        /// The full name of the key: the names of its tables, then its own.
         key: String,
         /// The value that was given.
         found: String,
@@ -59,7 +59,7 @@ pub enum Problem {
     /// A kind of cores gives a key that all kinds share.
     #[error("key `{key}` cannot differ from kind to kind; expected one of {allowed}")]
     Common {
-        /// The key, with its table.
+        /// The full name of the key: the names of its tables, then its own.
         key: String,
         /// The keys that can differ from kind to kind.
         allowed: String,
@@ -67,7 +67,7 @@ pub enum Problem {
     /// A key that every chip must give is missing.
     #[error("key `{key}` is missing ({what}); expected {expected}")]
     Missing {
-        /// The key, with its table.
+        /// The full name of the key: the names of its tables, then its own.
         key: String,
         /// The purpose of the key.
         what: String,
@@ -77,7 +77,7 @@ pub enum Problem {
     /// A key does not belong to the chip's memory model.
     #[error("key `{key}` says nothing on a chip of `memory.model = \"{model}\"`; expected it to be left out")]
     Model {
-        /// The key, with its table.
+        /// The full name of the key: the names of its tables, then its own.
         key: &'static str,
         /// The chip's model.
         model: &'static str,

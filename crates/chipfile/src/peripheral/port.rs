@@ -104,9 +104,9 @@ pub enum Effect {
     Forward {
         /// The number of the request's packet.
         packet: u32,
-        /// The other device.
+        /// The device to which the core sends the request.
         device: u32,
-        /// What the request carries from there on.
+        /// The words that the request has on its way to that device.
         words: [u64; 3],
     },
     /// A CPU is interrupted; the packet leaves now.

@@ -70,8 +70,9 @@ impl Ocor {
         headers * self.one_hot().iter().sum::<u32>()
     }
 
-    /// Finds the smallest rank of `headers` headers, and the headers that have it: an OR over all
-    /// and "none higher" for each bit, and an AND and an OR for each bit of each header.
+    /// The gates that find the smallest rank of `headers` headers, and the headers that have it: an
+    /// OR over all and "none higher" for each bit, and an AND and an OR for each bit of each
+    /// header.
     fn smallest(&self, headers: u32) -> u32 {
         self.one_hot().iter().map(|bits| bits * (headers - 1) + 2 * bits + 2 * headers * bits).sum()
     }

@@ -65,7 +65,7 @@ pub const MAX_PLACES: u32 = 32;
 /// The arbiter of a home.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HomeArbiter {
-    /// The number of requests for one line that it compares.
+    /// The number of requests for one line that the arbiter compares.
     pub places: u32,
     /// The number of times that a request is passed before it goes first.
     pub passes: u32,
