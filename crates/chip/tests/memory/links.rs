@@ -55,8 +55,8 @@ fn against(chip: &Chip, after: u64, other: impl FnOnce(Shared<Alone<u32>>) + 'st
     (won.get(), end)
 }
 
-/// A sibling's store comes at every moment of an exchange, and is never lost: the exchange fails if
-/// the store comes before it, and is overwritten if the store comes behind it.
+/// A sibling's store comes at every moment of an exchange, and is never lost: if the store comes
+/// first, the exchange fails; if the exchange comes first, the store overwrites its value.
 #[test]
 fn a_siblings_store_is_never_lost() {
     // Without a window a sibling does not slow computations down, so the moments are exact.
