@@ -45,7 +45,8 @@ impl ChipArgs {
         ChipArgs { chip, change: Change { cores: None, set: Vec::new(), window: None } }
     }
 
-    /// The name of the chip file as the user gave it, for messages.
+    /// The path of the chip file, for messages: the file found for the name that the user gave,
+    /// otherwise this machine's calibration, otherwise `sample-host.toml`.
     pub(crate) fn name(&self) -> String {
         match &self.chip {
             Some(path) => found(path).unwrap_or_else(|_| path.clone()).display().to_string(),
@@ -114,8 +115,8 @@ impl Change {
 }
 
 impl ChipArgs {
-    /// Reads the chip that the user named; otherwise the built-in sample with `preset` before the
-    /// user's keys.
+    /// Reads the chip that the user named; otherwise the built-in sample, with the `key=value`
+    /// settings of `preset` and then those of the user, which win.
     pub(crate) fn open_or(&self, preset: &[&str]) -> anyhow::Result<Chip> {
         if self.chip.is_some() {
             return self.open();

@@ -49,8 +49,8 @@ fn found(name: &str) -> Option<PathBuf> {
     [Some(here), machine_folder().map(|folder| folder.join(name))].into_iter().flatten().find(|path| path.is_file())
 }
 
-/// The path of this machine's calibration, with memory of fixed latencies or not; `None` for a user
-/// without a home.
+/// The path of this machine's calibration, with memory of fixed latencies or not; `None` if neither
+/// `XDG_DATA_HOME` nor `HOME` is an absolute path.
 pub(crate) fn calibration(fixed: bool) -> Option<PathBuf> {
     Some(machine_folder()?.join(if fixed { FIXED } else { CALIBRATION }))
 }

@@ -7,9 +7,9 @@ use baton_host::launch::{exec::Exec, library, program};
 use std::ffi::OsString;
 use std::time::Duration;
 
-/// Runs the program `times` times without a recorder, with the same lock, no input and no output,
-/// each for at most `limit`. Returns the median of their times; `None` if one did not run to its
-/// end.
+/// Runs the program `times` times without a recorder, under the lock of `choice`, with no input and
+/// no output, each run for at most `limit`. Returns the median of the runs' times; `None` if a run
+/// was killed or exceeded the limit.
 pub(super) fn median(
     times: u32,
     program: &[OsString],

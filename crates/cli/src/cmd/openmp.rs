@@ -10,7 +10,7 @@ use baton_sync::lock::LOCKS;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-/// The names of the runtime, and of the lock, barrier and waits that it uses.
+/// The names of the runtime, and of the lock, barrier, waits and queue of tasks that it uses.
 pub(super) struct Names {
     pub(super) runtime: String,
     pub(super) lock: Option<String>,

@@ -239,8 +239,8 @@ fn unrecorded(said: &AllSaid) -> Option<String> {
     Some(format!("{}{more}", said.first.join("; ")))
 }
 
-/// Entries that only Baton itself reads: the wait policy and the progress point, if the user chose
-/// them, and the command and the directory if these are not text.
+/// Entries that only Baton itself reads: the wait policy of a lock that the user chose, the
+/// progress point that the user named, and the command and the directory if these are not text.
 fn extra(args: &Args, choice: Option<&Choice>) -> BTreeMap<String, serde_json::Value> {
     let mut extra: BTreeMap<_, _> =
         choice.map(|c| ("wait".to_owned(), c.wait.to_string().into())).into_iter().collect();

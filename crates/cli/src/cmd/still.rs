@@ -13,7 +13,7 @@ use std::time::Duration;
 
 /// How long no thread must have run before a message says so.
 const LONG: Duration = Duration::from_millis(1_900);
-/// The time between the first two looks; it doubles up to [`MOST`].
+/// The time before the first look; the time doubles after each look, up to [`MOST`].
 const FIRST: Duration = Duration::from_millis(10);
 const MOST: Duration = Duration::from_millis(50);
 /// Looks may take this part of a CPU's time: one in two hundred.
@@ -30,7 +30,8 @@ pub(super) struct Watching {
 }
 
 impl Watching {
-    /// Waits for a program that is recorded into `directory`.
+    /// Starts the watching thread. It waits for [`Watching::started`] before it looks at the
+    /// program, which is recorded into `directory`.
     pub(super) fn begin(directory: &Path) -> Watching {
         let (end, told) = channel();
         let directory = directory.to_owned();

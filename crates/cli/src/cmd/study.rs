@@ -169,7 +169,7 @@ fn verdict(holds: Option<bool>) -> &'static str {
     }
 }
 
-/// Prints the claims and falsifiers, one on each line.
+/// Prints the notes, the claims, and the falsifiers with their figures, one on each line.
 fn print(findings: &Findings) {
     for note in &findings.notes {
         println!("{note}");

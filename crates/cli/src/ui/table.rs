@@ -1,9 +1,9 @@
 //! Tables on standard output. On a terminal they are fitted to its width; in a pipe or a file they
 //! are as wide as they need to be, so that scripts find a row in each line.
 //!
-//! If a table is too wide, its last column is wrapped if it is text and has room. Otherwise
-//! the widest columns, never the first, leave the table: each row is followed by lines with their
-//! headings and cells, wrapped and indented. Nothing is cut.
+//! If a table is too wide, its last column is wrapped if at least [`TEXT`] characters are left for
+//! it. Otherwise the widest columns, never the first, leave the table: each row is followed by
+//! lines with their headings and cells, wrapped and indented. Nothing is cut.
 
 use super::{BOLD, paint, width};
 

@@ -114,7 +114,8 @@ fn the_chip_says_which_verdicts_count() {
     assert!(none.contains("verdict_caf_wait"), "{none}");
 }
 
-/// Writes a test of these threads, a row an instruction.
+/// Writes a test into `T.litmus` in `folder`: a row has one instruction of each thread. Returns the
+/// path.
 fn written(folder: &Path, initial: &str, rows: &[&str], condition: &str) -> PathBuf {
     let path = folder.join("T.litmus");
     let threads = rows[0].split('|').count();
@@ -181,7 +182,7 @@ fn a_test_in_which_a_thread_can_wait_for_ever_is_an_error() {
     let (code, fine) = said(&[&[own.to_str().unwrap()], &on[..]].concat());
     assert_eq!(code, Some(0), "{fine}");
     refused(&own, &[&on[..], &["--set", "device.outstanding=1"]].concat(), "T.litmus: P0 can wait for ever");
-    // Figure 4.
+    // Figure 4 of CAF's paper.
     let rows = ["enqueue $1,full | enqueue $2,q", "dequeue %rax,q |", "testq %rax,%rax |", "dequeue %rbx,full |"];
     let figure = written(folder.path(), "queue full[1]=1; queue q[1];", &rows, "exists (0:rax=2)");
     let (code, fine) = said(&[&[figure.to_str().unwrap()], &on[..]].concat());

@@ -4,7 +4,8 @@ use crate::common;
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// Threads that count under a mutex, and try it with a deadline while another thread holds it.
+/// Four threads count under a mutex; then one thread tries it, without and with a deadline, while
+/// the main thread holds it.
 const PROGRAM: &str = r#"
 #define _GNU_SOURCE
 #include <errno.h>

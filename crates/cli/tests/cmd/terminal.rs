@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// What a command writes to a terminal of 80 columns.
+/// What a command writes to a terminal of 80 columns, with the variable COLUMNS if `columns` is
+/// given.
 fn on_terminal(folder: &Path, command: &str, columns: Option<&str>) -> String {
     let mut script = Command::new("script");
     script.args(["-qec", &format!("stty cols 80; {command}"), "/dev/null"]).current_dir(folder);

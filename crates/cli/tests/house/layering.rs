@@ -1,5 +1,6 @@
-//! The house's layering: `docs/architecture.md` has a table of crates and what each may use; `cargo metadata` says
-//! what each does use. The two must agree, and every arrow must run downward in the table.
+//! The house's layering: `docs/architecture.md` has a table of crates and what each may use;
+//! `cargo metadata` says what each uses. Each crate has one row, the table must allow each use
+//! (`units` may be used by all), and every arrow must run downward in the table.
 
 use cargo_metadata::{DependencyKind, MetadataCommand};
 use std::collections::{BTreeMap, BTreeSet};

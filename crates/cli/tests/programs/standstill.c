@@ -105,7 +105,8 @@ int main(int argc, char **argv) {
     }
     if (IS("semaphore")) { sem_init(&items, 0, 0); t = start(consumer, NULL); sem_post(&items); }
     if (IS("barrier")) { pthread_barrier_init(&gate, NULL, 3); t = start(arrives, NULL); pthread_barrier_wait(&gate); }
-    // Programs that do not stand still.
+    // Programs that do not stand still as a whole: in `part` and `exits` two threads are in a
+    // deadlock while the main thread goes on.
     if (IS("part")) { start(ab, NULL); start(ba, NULL); for (;;) pause_ms(10); }
     if (IS("idle")) { start(waiter, NULL); start(waiter, NULL); for (;;) pause(); }
     if (IS("holder-sleeps")) { pthread_mutex_lock(&a_lock); start(takes_a, NULL); pause_ms(60000); }

@@ -36,7 +36,7 @@ pub(super) struct Measured {
     pub(super) reps: u64,
     /// The time of the work without the construct.
     pub(super) reference_ns: f64,
-    /// The overheads, one for each time.
+    /// The overhead in each repetition; in the group `manners`, the measured time itself.
     pub(super) ns: Vec<f64>,
 }
 
@@ -77,7 +77,7 @@ impl Bench {
         Ok(Bench(program::find(binary.as_os_str())?))
     }
 
-    /// The steps of a delay of `delay` nanoseconds.
+    /// Runs the program to find how many steps a delay of `delay` nanoseconds has.
     pub(super) fn calibrate(&self, delay: u32) -> anyhow::Result<u64> {
         let exec = Exec::new(self.0.clone(), self.words(&["calibrate".into(), delay.to_string()]));
         let output = output(exec, Duration::from_secs(60), "the calibration")?;

@@ -1,5 +1,5 @@
-//! OpenMP runtimes behind GCC's names: the installed libgomp, LLVM's libomp, and Baton's with a
-//! choice of locks, barriers and waits.
+//! OpenMP runtimes that a program built by GCC can load as `libgomp.so.1`: the installed libgomp,
+//! LLVM's libomp, and Baton's with a choice of locks, barriers, waits and queues of tasks.
 
 use crate::cmd::openmp::Names;
 use crate::error::BadInput;

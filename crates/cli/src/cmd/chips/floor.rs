@@ -1,11 +1,12 @@
-//! A chip's picture as SVG: tiles with routers and links, or dies with what is in them.
+//! A chip's picture as SVG: a grid or ring of tiles, dies with their units, units on a bus or
+//! crossbar, or, for fixed latencies, clusters of cores.
 
 use baton_chip::Chip;
 use baton_chip::config::Plan;
 use baton_chip::config::coherent::{Coherent, Topology};
 use std::fmt::Write;
 
-/// The side of a tile of a grid, and the space between two tiles.
+/// The side of a tile, and the space between two tiles, in pixels.
 const TILE: f64 = 56.0;
 const GAP: f64 = 24.0;
 

@@ -99,8 +99,8 @@ fn show(chip: &Chip, json: bool, plot: Option<&Path>) -> anyhow::Result<ExitCode
     Ok(ExitCode::SUCCESS)
 }
 
-/// The chip files of a directory, or of all places. A file that is not a valid chip is listed with
-/// the reason.
+/// The chip files of a directory; without one, those of all folders that may hold chip files. A
+/// file that is not a valid chip is listed with the reason.
 pub(super) fn files(dir: Option<&Path>) -> anyhow::Result<Vec<Entry>> {
     let Some(dir) = dir else {
         return Ok(chips::files().iter().map(|path| entry(path)).collect());

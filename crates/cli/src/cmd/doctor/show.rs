@@ -101,7 +101,8 @@ fn waits(f: &Findings) -> String {
     ui::table(&["wait", "here", "tried"], &rows.collect::<Vec<_>>())
 }
 
-/// The figures that were measured on one CPU or two, and those that could not be measured.
+/// The times of single operations, the store buffer, where woken threads go, and which figures
+/// could not be measured.
 fn figures(f: &Findings) -> String {
     let rows: Vec<_> = f.figures.iter().map(|x| row(f, x.what, &x.spread, x.how)).collect();
     let mut out = ui::table(&["measured", "time", "(four fifths within)", "cycles", "how"], &rows);

@@ -39,8 +39,9 @@ fn queue_devices(chip: &Chip) -> impl Iterator<Item = OneDevice> {
     all.filter(|one| one.kind.name == QueueDevice::KIND)
 }
 
-/// Checks that each queue device of the chip has room for the test's queues: the noise chooses the
-/// device of a queue.
+/// Checks that the chip has a queue device, and that each of them has room for all of the test's
+/// queues and drops no request. Each device must do, because the noise chooses the device of a
+/// queue.
 fn has_room(test: &Test, chip: &Chip) -> Result<(), String> {
     let name = &chip.name;
     if queue_devices(chip).next().is_none() {

@@ -95,7 +95,8 @@ struct Seen {
     condition: bool,
 }
 
-/// A small chip of eight cores with store buffers, for which no file is needed.
+/// Settings that make the built-in sample a small chip of eight cores with store buffers, for a
+/// user who names no chip file.
 const DEFAULT: &[&str] = &[
     "chip.name=litmus8",
     "core.count=8",

@@ -13,7 +13,8 @@ use baton_units::CoreId;
 const ROUND: u32 = 250;
 /// Cycles from one run's start to the next run's start: enough for the longest run to end.
 const PERIOD: u64 = 40_000;
-/// Bound on the periods of a round, for each of its runs: far above the need of any test.
+/// The most periods that a round may take for each of its runs, and for two more: far above the
+/// need of any test. A round that takes longer is an error.
 const MOST_PERIODS: u64 = 20;
 
 /// Threads meet by the clock, which costs them nothing.

@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// The share of allowed outcomes that should be seen.
+/// The share of the tests with the verdict `Allow` whose outcome must be seen; otherwise the exit
+/// code is 1.
 const ENOUGH: f64 = 0.95;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -22,8 +23,8 @@ enum Verdict {
 pub(super) struct Verdicts(BTreeMap<(String, String), Verdict>);
 
 impl Verdicts {
-    /// Reads a table whose header names `suite`, `test` and `verdict_x86_tso`, or the column for
-    /// tests with queues.
+    /// Reads a table with the columns `suite` and `test`. Verdicts come from the column whose name
+    /// is in `queues`, if the table has it, otherwise from `verdict_x86_tso`.
     pub(super) fn open(path: &Path, queues: &str) -> Result<Verdicts, BadInput> {
         let bad = |line: usize, what: String| BadInput::new(format_args!("{}:{line}: {what}", path.display()));
         let text = baton_trace::files::read_text(path, 64 << 20)
@@ -52,7 +53,8 @@ impl Verdicts {
         Ok(Verdicts(all))
     }
 
-    /// Prints the comparison on standard error. Returns the exit code.
+    /// Prints the comparison on standard error. Returns exit code 1 if a forbidden outcome was
+    /// seen, or too few of the allowed ones ([`ENOUGH`]).
     pub(super) fn compare(&self, rows: &[Row]) -> ExitCode {
         let (mut wrong, mut missed) = (Vec::new(), Vec::new());
         let (mut forbidden, mut allowed, mut unknown) = (0, 0, 0);

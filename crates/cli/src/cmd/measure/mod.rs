@@ -196,8 +196,8 @@ fn best(said: &[Said], most: u32) -> Vec<String> {
     others.iter().take(most as usize).map(|s| format!("{}:{}", s.lock, s.wait)).collect()
 }
 
-/// The best, the middle and the slowest of the locks that do not collapse and take at most three
-/// times as long as the recorded one.
+/// The best, the middle and the slowest of the locks, without the recorded one, that are predicted
+/// not to collapse and to take at most three times as long as it.
 fn across(said: &[Said]) -> Vec<String> {
     let most = said.iter().find(|s| s.recorded).map_or(u64::MAX, |s| s.time_ns.median.saturating_mul(3));
     let bearable = said.iter().filter(|s| s.time_ns.median <= most).cloned().collect::<Vec<_>>();

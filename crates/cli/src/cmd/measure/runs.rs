@@ -20,8 +20,8 @@ use std::time::{Duration, Instant};
 /// A lock or runtime under which the program runs.
 #[derive(Clone)]
 pub(crate) struct Candidate {
-    /// One lock for all mutexes. If this and `one_by_one` are `None`, the program runs unchanged,
-    /// with glibc's locks.
+    /// One lock for all mutexes. If this, `one_by_one` and `openmp` are `None`, the program runs
+    /// unchanged, with glibc's locks.
     pub(crate) choice: Option<Choice>,
     /// Locks that are named one by one.
     pub(crate) one_by_one: Option<OneByOne>,

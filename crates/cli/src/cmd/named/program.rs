@@ -188,13 +188,14 @@ fn libraries(image: &Path) -> Vec<PathBuf> {
     said.lines().filter_map(path).filter(|path| path.is_file()).collect()
 }
 
-/// Names of a variable's places that matched no mutex in any process, in the order of the places. A
-/// name of neighbouring places appears once.
+/// The names of which no place matched a mutex in any process, each once, in the order of the
+/// places. `names` has the name of each place; `settled` has, for each process, the number of
+/// mutexes that each place matched.
 pub(in crate::cmd) fn unmatched<'a>(names: &'a [String], settled: &[Vec<u64>]) -> Vec<&'a str> {
     let had = |name: &str| {
         settled.iter().any(|places| names.iter().zip(places).any(|(other, &mutexes)| other == name && mutexes > 0))
     };
-    // The parts of a name with exceptions do not stand side by side.
+    // A name may have several places, which need not stand side by side.
     let mut told = BTreeSet::new();
     names.iter().map(String::as_str).filter(|name| !had(name) && told.insert(*name)).collect()
 }

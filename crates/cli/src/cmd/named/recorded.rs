@@ -326,7 +326,8 @@ impl Recorded<'_> {
     }
 }
 
-/// A call: the address to which it returns, and when its object file was loaded.
+/// A call: the address to which it returns, and a time that tells which object file lay there: when
+/// the call site was first seen. For calls that take a lock, the time is 0.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Call {
     process: ProcessIndex,

@@ -27,8 +27,9 @@ impl Base {
         Ok(Base { meta: measure::described(&profile.trace, place)?, place: place.to_owned() })
     }
 
-    /// Measures. A program that is certainly more than `tolerance` (a share) slower is a
-    /// regression.
+    /// Runs the base and the subject by turns, for at most `budget`. The subject is a regression if
+    /// it is certainly slower than the base by more than `tolerance`, a share of the base's time.
+    /// Fails if both are the same program with the same arguments, directory and lock.
     pub(super) fn gate(&self, subject: &Subject, budget: Duration, tolerance: f64) -> anyhow::Result<Answer> {
         let candidates = [measure::recorded(&self.meta)?, measure::recorded(&subject.meta)?];
         let library = library::find()?;

@@ -22,11 +22,13 @@ const SCHEMA: &str = "baton-try/1";
 pub(super) enum Outcome {
     /// Another lock is faster.
     Use,
-    /// Locks take almost nothing of the critical path; nothing was measured.
+    /// Locks are hardly ever free while threads wait for them, so another lock cannot win much;
+    /// nothing was measured.
     NoLockHelps,
     /// No measured lock is faster.
     NoneFaster,
-    /// The budget was used up before there was certainty.
+    /// There is no certainty: the budget was used up, or the recording cannot tell what limits the
+    /// program.
     CannotTell,
     /// The program is slower than the base, by more than the tolerance.
     Regression,
@@ -71,12 +73,13 @@ pub(super) struct Answer {
     /// The profile's directory; `None` if the profile was not kept.
     profile: Option<String>,
     command: Vec<String>,
-    /// The share of the critical path that competition for locks takes.
+    /// The share of the time in which a lock was free while a thread waited for it. Another lock
+    /// cannot win more.
     most_by_lock: f64,
     /// The relative saving of time, with its 95% interval.
     faster: Option<Faster>,
     measured: Vec<Measured>,
-    /// Further steps.
+    /// Further steps that the report advises, without `baton try` itself.
     next: Vec<NextStep>,
     /// The reasons not to trust the figures.
     doubts: Vec<String>,
@@ -131,7 +134,8 @@ impl Answer {
         }
     }
 
-    /// The answer that locks take almost nothing.
+    /// The answer that no lock will help; or that there is no certainty, if the recording cannot
+    /// tell what limits the program.
     pub(super) fn no_lock_helps(subject: &Subject) -> Answer {
         let report = &subject.profile.report;
         let verdict = &report.verdict;

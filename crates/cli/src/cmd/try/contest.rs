@@ -6,8 +6,8 @@ use std::time::Duration;
 
 /// A difference below this share does not matter.
 pub(super) const MARGIN: f64 = 0.01;
-/// A candidate is dropped if a run takes more than this many times the first run of the recorded
-/// lock, and a second more.
+/// A candidate is dropped if one of its runs takes longer than this many times the first run of the
+/// recorded lock, plus one second.
 const TOO_SLOW: u32 = 5;
 
 /// The standing of a candidate.
@@ -20,7 +20,7 @@ pub(super) enum Standing {
     Slower,
     /// Certainly no difference that matters.
     Same,
-    /// Dropped: a run took too long (see [`TOO_SLOW`]).
+    /// Dropped: a run took too long (see [`TOO_SLOW`]), or, of a server, had no progress point.
     TooSlow,
     /// Not decided yet.
     Open,

@@ -68,9 +68,10 @@ fn looked_up(text: &str, chip: &Chip, profile: &Profile) -> anyhow::Result<(Chan
     Ok((change, Candidate::one_by_one(OneByOne::new(text, None, places)?)))
 }
 
-/// The most promising locks, the best first, and all that were named one by one. If the recording
-/// cannot be replayed, that is reported, and locks are measured that let a running thread overtake
-/// a sleeping one, because these hold up best with more threads than CPUs.
+/// At most `most` locks for all mutexes, and all that were named one by one, the fastest predicted
+/// first. Locks for all mutexes are left out if a replay was cut off. If the recording cannot be
+/// replayed, that is reported, and locks are measured that let a running thread overtake a sleeping
+/// one, because these hold up best with more threads than CPUs.
 pub(super) fn promising(
     directory: &Path,
     profile: &Profile,

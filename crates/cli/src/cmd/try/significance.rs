@@ -10,7 +10,7 @@
 //! there are looks only at fixed numbers of pairs ([`looks`]), and the k-th look may use 2⁻ᵏ of the
 //! risk of 5%, divided evenly among the candidates.
 
-/// The probability that any interval of one run of `try` misses the truth.
+/// The largest probability that any interval of one run of `try` misses the truth.
 pub(super) const RISK: f64 = 0.05;
 
 /// The numbers of pairs at which there is a look; each is one and a half times the previous one.

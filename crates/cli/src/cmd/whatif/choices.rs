@@ -107,7 +107,8 @@ fn networks(names: &[String], chip: &Chip) -> anyhow::Result<Vec<Network>> {
     Ok(networks)
 }
 
-/// Fast and slow cores, and the policies of their threads. Each must go with the chip.
+/// Fast and slow cores, and the policies that place threads on them. Each policy must go with the
+/// chip.
 fn asymmetric(shape: Shape, args: &super::Args, chip: &Chip) -> anyhow::Result<Asymmetric> {
     let (Shape { fast, slow }, has) = (shape, chip.core.count);
     if fast + slow > has {

@@ -1,6 +1,7 @@
 //! The plot: one self-contained HTML file. Bars for the predicted time and competition overhead of
-//! each lock, with whiskers over seeds, and the same figures as a table. No script, no network; the
-//! reader's settings choose light or dark.
+//! each lock, and the same figures as a table. Whiskers show a time's 95% interval if it has one,
+//! otherwise the least and greatest over seeds. No script, no network; the reader's settings choose
+//! light or dark.
 
 use super::text::{
     alone, assumed, figure, interval, interval_name, less, memory_bound, memory_bound_name, ms, range, remark,
@@ -154,7 +155,8 @@ fn plot(title: &str, rows: &[Predicted], value: fn(&Predicted) -> Spread) -> Str
     out + "</svg></div>\n"
 }
 
-/// Distance of grid lines: 1, 2 or 5 times a power of ten, so that there are four to nine lines.
+/// Distance of grid lines: 1, 2 or 5 times a power of ten, so that there are four to nine lines
+/// beside the one at 0.
 fn step(most: f64) -> f64 {
     let power = 10f64.powf((most / 4.0).log10().floor());
     [5.0, 2.0, 1.0].map(|n| n * power).into_iter().find(|step| most / step >= 4.0).unwrap_or(power)

@@ -45,7 +45,8 @@ pub(crate) fn figure(row: &Predicted, spread: Spread) -> String {
     format!("{}{}", if row.cut_off == 0 { "" } else { "≥ " }, ms(spread.median))
 }
 
-/// The reason why the recorded run, its replay and the table's first row are three numbers.
+/// Names three times that differ: the recorded run, its replay with the cost of recording, and its
+/// replay without that cost, which is the table's first row.
 pub(crate) fn three_numbers(prediction: &Prediction) -> String {
     let own = prediction.results.first().map_or(0, |row| row.time_ns.median);
     format!(
@@ -88,7 +89,8 @@ pub(crate) fn remark(row: &Predicted) -> String {
     all.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("; ")
 }
 
-/// The effect that a variant of the chip could not show.
+/// Says so if the row's network or policy had no effect to show: no packet was marked, or no thread
+/// was moved.
 fn variant_remark(row: &Predicted) -> &'static str {
     match &row.variant {
         // OCOR marks only requests of locks that give hints.
@@ -163,7 +165,7 @@ pub(crate) fn assumed(rows: &[Predicted]) -> &'static str {
     }
 }
 
-/// The saving compared with the first network, with its range over seeds.
+/// The saving compared with the first network or policy, with its range over seeds.
 pub(crate) fn less(percent: Option<Percent>) -> String {
     percent.map_or_else(|| "-".to_owned(), |p| format!("{:.1}% ({:.1}…{:.1})", p.median, p.low, p.high))
 }

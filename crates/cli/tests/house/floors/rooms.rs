@@ -1,8 +1,8 @@
 //! The tables "Inside X" of `docs/rooms.md`: the rooms of a crate from the top down, what each holds and which others it uses.
 //!
-//! A crate's files in folders make a room a folder, and each file beside them is a room as well. With `BLESS=1` the tables are
-//! written anew: rows in the order that they have, new rooms where their arrows allow, arrows as the sources have them. The
-//! second column is written by hand and kept.
+//! Each folder at the top of a crate's `src` is a room, and so is each file there. With `BLESS=1`
+//! the tables are written anew: rows in the order that they have, new rooms where their arrows
+//! allow, arrows as the sources have them. The second column is written by hand and kept.
 
 use super::arrows::{Arrows, arrows};
 use super::lexer::files_of;

@@ -14,7 +14,8 @@ use baton_host::costs::Spread;
 use baton_machine::discover::Topology;
 use baton_units::Cycles;
 
-/// The state of the solution.
+/// One step of the solution: `key` is set so that the formula `price` gives the `measured`
+/// nanoseconds. `how` is the key's comment.
 struct Solve {
     key: &'static str,
     measured: f64,

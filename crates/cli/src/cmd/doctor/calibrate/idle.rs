@@ -139,8 +139,8 @@ impl Sheet<'_> {
     }
 }
 
-/// Percentiles divided by the median, both less `call`, the middle row of each, in the form of a
-/// chip file; `None` if no row's median is above `call`.
+/// In the form of a chip file: each percentile divided by its row's median, both less `call`, in
+/// thousandths. The middle of the rows counts. `None` if no row's median is above `call`.
 fn thousandths(rows: &[[f64; PERCENTS.len()]], call: f64) -> Option<String> {
     let middle = PERCENTS.iter().position(|&percent| percent == 50)?;
     let over = |row: &[f64; PERCENTS.len()], at: usize| (row[at] - call).max(0.0) / (row[middle] - call);

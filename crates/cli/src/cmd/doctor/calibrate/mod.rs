@@ -105,7 +105,8 @@ impl<'a> Sheet<'a> {
         self.put(path, Value::Whole(self.cycles(ns)), format!("{ns:.1} ns: {how}"));
     }
 
-    /// Writes a price that is one figure minus another amount.
+    /// Writes the price of the figure `id`, less `less` nanoseconds; writes nothing if that figure
+    /// was not measured.
     fn figure(&mut self, path: &'static str, id: &str, less: f64, less_what: &str) {
         let Some(figure) = self.found.figure(id) else { return };
         let how =

@@ -61,8 +61,9 @@ impl Sheet<'_> {
         }
     }
 
-    /// Writes the prices of monitors: a call's price by its trial, and a wake-up's price by round
-    /// trips compared with spinning.
+    /// Writes the prices of wait instructions, from the time by which a line's round trip is longer
+    /// than when spinning. A monitor's enter and exit each get a quarter of it; a timed rest
+    /// (TPAUSE) gets all of it.
     pub(super) fn waits(&mut self) {
         let Some(two) = self.found.cpus.two else { return };
         let trip = |wait| lines::round_trip(two, wait, Duration::from_millis(100)).map(|s| s.median);

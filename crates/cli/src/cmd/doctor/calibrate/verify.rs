@@ -15,8 +15,8 @@ use baton_workloads::pingpong::PingPong;
 /// Number of loads that are timed, and of passes to and fro.
 const LOADS: u64 = 4_000;
 const PASSES: u64 = 500;
-/// Bytes of a small last level that stands for the real one where memory is meant: the way to
-/// memory is the same, and reached sooner.
+/// Bytes of the last level on which memory is timed: smaller than the real last level, so that a
+/// short chase misses it. The way of a miss to memory is the same.
 const SMALL_LEVEL: u64 = 256 << 10;
 
 /// The table with measured figures, those of the formulas, and simulated ones.

@@ -30,7 +30,7 @@ const LOCKS: [&str; 2] = ["mcs", "futex"];
 const THREADS: [u32; 2] = [2, 4];
 /// Numbers of threads on each CPU.
 const CROWDS: [u32; 2] = [1, 2];
-/// Nanoseconds between a thread's acquisitions.
+/// Mean nanoseconds that a thread computes between two acquisitions.
 const THINKS: [u64; 4] = [200, 1_000, 5_000, 20_000];
 /// Nanoseconds of a hold, and of the hold that stalls: the stall is long enough for all other
 /// threads to go to sleep.
@@ -60,8 +60,8 @@ struct Found {
     rows: Vec<Row>,
     /// Numbers of holds that were long by themselves.
     long_holds: Beside<LongHolds>,
-    /// The share of the CPUs' time that other programs used meanwhile, and whether that is too
-    /// much; `None` if the kernel does not tell.
+    /// The share of the CPUs' time that other programs used while the machine ran its convoys, and
+    /// whether that is too much; `None` if the kernel does not tell.
     others_share: Option<f64>,
     disturbed: Option<bool>,
     /// The rows that need more CPUs than there are.
@@ -83,7 +83,7 @@ struct Row {
     threads: u32,
     cpus: u32,
     think_ns: u64,
-    /// Hand-offs to sleeping waiters behind the stall.
+    /// Slow hand-offs, those to sleeping waiters, from the stall to the end of the convoy.
     handoffs: Beside<Handoffs>,
     /// The median of the machine's numbers divided by that of the chip's; each counts as at least
     /// [`SHORT`].

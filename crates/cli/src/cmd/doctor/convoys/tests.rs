@@ -62,8 +62,9 @@ fn long_holds_are_summed_over_all_rows() {
     assert_eq!(long_holds(&rows), LongHolds { long: 6, holds: 300, longest_ns: 300 });
 }
 
-/// A lock that is handed over makes a convoy where its threads come back at once; a lock that
-/// running threads may take from sleeping waiters makes none. The same seed gives the same convoy.
+/// With a mean of 20 µs between a thread's acquisitions, a lock that is handed over makes a convoy
+/// over ten times as long as that of a lock that running threads may take from sleeping waiters.
+/// The same seed gives the same convoy.
 #[test]
 fn on_the_chip_a_handed_over_lock_makes_a_convoy_and_a_barging_one_none() {
     let row = |name: &str| {

@@ -137,7 +137,7 @@ fn candidates(asked: &Asked<'_>, program: &Program) -> anyhow::Result<Vec<Candid
 }
 
 /// The locks for all mutexes: those that the user names (`all`: each one whose waiters sleep), or
-/// some of the default ones.
+/// the first `most` of the default ones.
 fn named(names: Vec<String>, nothing_else: bool, most: usize) -> Vec<String> {
     if names.iter().any(|name| name == "all") {
         let sleeps = |lock: &&baton_sync::lock::LockInfo| {

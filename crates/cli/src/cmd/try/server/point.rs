@@ -53,7 +53,8 @@ fn resolved(
     Ok(Counted { name: point.to_string(), variable })
 }
 
-/// Entries of a function leave no trace without a change of the program's code.
+/// Returns the error for `func:NAME`: the library cannot see the entries of a function unless the
+/// program's code is changed.
 fn function(name: &str) -> BadInput {
     BadInput::new(format!("`func:{name}`: entries of a function cannot be counted in a program that is left unchanged"))
         .hint(format!(
@@ -62,7 +63,8 @@ fn function(name: &str) -> BadInput {
         ))
 }
 
-/// Refuses a place in a point of which the library cannot tell from which place it comes.
+/// Refuses `@PLACE` for a marker, and for a call whose place the library cannot tell
+/// ([`WITHOUT_SITE`]).
 fn refuse_site(point: &Point, call: &str) -> Result<(), BadInput> {
     if matches!(point.passed, Passed::Marker(_)) {
         return Err(BadInput::new(format!("`{point}`: a marker has no place")).hint("give each place a marker's name"));

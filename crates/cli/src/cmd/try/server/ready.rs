@@ -45,7 +45,7 @@ impl FromStr for Ready {
 
 /// What is seen of a server that starts.
 pub(super) struct Seen<'a> {
-    /// Since its start.
+    /// Time since the server was started.
     pub(super) elapsed: Duration,
     /// Where it listens.
     pub(super) listeners: &'a [Listener],
