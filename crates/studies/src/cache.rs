@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// The folder.
+/// The cache: a folder with a file for each finished run.
 pub struct Cache {
     folder: PathBuf,
     version: String,

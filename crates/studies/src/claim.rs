@@ -40,7 +40,7 @@ pub struct Claim {
     pub verdict: Verdict,
     /// The rule by which the claim is judged, as text.
     pub rule: String,
-    /// The reason why the claim does not hold, or is not judged.
+    /// The reason why the claim does not hold, cannot be told, or is not judged.
     pub why: String,
 }
 
@@ -57,7 +57,7 @@ impl Basis {
 }
 
 impl Claim {
-    /// Judges a claim by its rule. `why` is stated if the claim does not hold.
+    /// Judges a claim by its rule. `why` is stated unless the claim holds.
     #[must_use]
     pub fn judged(mut self, paper: f64, ours: Interval, rule: Rule, why: impl Into<String>) -> Claim {
         self.paper = Some(paper);
@@ -68,7 +68,8 @@ impl Claim {
         self
     }
 
-    /// Sets the verdict of a claim that was predicted, and its reason unless the claim holds.
+    /// Sets the verdict of a claim that was predicted, and its reason unless the claim holds. A
+    /// claim that was not predicted gets the reason, and stays without a judgment.
     pub fn decide(&mut self, verdict: Verdict, why: impl Into<String>) {
         let why = why.into();
         (self.verdict, self.why) = match (self.basis, verdict) {

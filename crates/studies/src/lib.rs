@@ -12,8 +12,7 @@
 //! | [`rule`] | when a claim holds: direction, size, tolerance; as data, so that a rule is hashed with the study |
 //! | [`verdict`] | what a claim came out at |
 //! | [`interval`] | means over seeds with their 95% intervals |
-//! | [`cache`] | finished runs, addressed by the content of their inputs and checked when they are
-//! read |
+//! | [`cache`] | finished runs, addressed by the content of their inputs, checked when read |
 //! | [`pool`] | runs on all cores, except for those in the cache |
 //! | [`hash`] | the hashes: of inputs, and of what is frozen |
 //! | [`figure`] | a figure of a page |

@@ -11,7 +11,7 @@ pub trait Progress: Sync {
     /// Notes that the study has `runs` runs, of which `cached` need not be done: they are in the
     /// cache, or equal another one.
     fn begin(&self, runs: usize, cached: usize);
-    /// Notes that a run was done.
+    /// Notes that a run ended, with figures or an error.
     fn done(&self, name: &str);
 }
 
@@ -43,7 +43,8 @@ pub type Done<S> = Vec<(<S as Study>::Run, <S as Study>::Figures)>;
 /// Does all runs. Returns their figures in the order of the runs.
 ///
 /// # Errors
-/// The first run that failed.
+/// The first of the runs that failed, or whose figures could not be stored. Runs that were not
+/// begun by then are not done.
 pub fn all<S: Study>(
     study: &S,
     runs: Vec<(String, S::Run)>,

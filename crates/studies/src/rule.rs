@@ -11,7 +11,8 @@ pub const MOST_TOLERANCE: f64 = 0.25;
 /// A rule that compares our figure with the paper's figure.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub enum Rule {
-    /// Our figure differs from the paper's figure by at most this share.
+    /// Our figure differs from the paper's figure by at most this share of the latter; a share
+    /// above [`MOST_TOLERANCE`] counts as that.
     Within(f64),
     /// Ours lies within this many points of the paper's figure; for figures that are small shares
     /// themselves.
@@ -27,8 +28,9 @@ pub enum Rule {
 }
 
 impl Rule {
-    /// Judges `ours` by the rule: the whole interval must lie inside the rule's band, or the whole
-    /// interval outside of it. A figure of unknown width is judged as a point.
+    /// Judges `ours` by the rule: the claim holds if the whole interval lies inside the rule's
+    /// band, does not hold if the whole interval lies outside of it, and cannot be told otherwise.
+    /// A figure of unknown width is judged as a point.
     pub fn judge(self, paper: f64, ours: Interval) -> Verdict {
         let near = |most: f64| ours.is_within([paper - most, paper + most]);
         match self {

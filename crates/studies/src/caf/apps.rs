@@ -56,7 +56,7 @@ pub(super) struct Case {
     pub(super) seed: u64,
 }
 
-/// Packets, and jobs.
+/// The number of packets, and of jobs, that are measured.
 const ITEMS: u64 = 2000;
 /// Iterations of the regression.
 const ITERATIONS: u64 = 60;
@@ -84,7 +84,7 @@ impl App {
         }
     }
 
-    /// The number of items that are measured.
+    /// The number of items that are measured: packets, jobs, or iterations of the regression.
     fn items(self) -> u64 {
         if matches!(self, App::Regression { .. }) { ITERATIONS } else { ITEMS }
     }
@@ -168,7 +168,7 @@ impl Case {
         };
         let figures = run(chip, self.seed, instructions(name, self.app.bulk()), crew)?;
         let items = self.app.items();
-        // `each` is in nanoseconds per item; `cycles` are those of the whole run.
+        // `each` is in nanoseconds per item; `cycles` are those of all items.
         let cycles = each.get() * items as f64 * chip.core.clock.0 as f64 / 1e9;
         Ok(Figures { cycles: cycles.round() as u64, items, ..figures })
     }

@@ -14,7 +14,7 @@ use crate::{Extent, Frozen};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-/// The study.
+/// The study of CAF: the chips it runs on, and what is frozen.
 pub struct Caf {
     /// The chip of most loads, and that of several devices.
     pub(super) chips: [ChipFile; 2],

@@ -59,7 +59,8 @@ pub(crate) const ENTRY: Entry = Entry {
 const RULES: [&str; 4] =
     [include_str!("claims.rs"), include_str!("experiments.rs"), include_str!("cases.rs"), include_str!("open.rs")];
 
-/// The rules above under the name with which they were frozen. Since then a rule is read with the interval of its figure.
+/// The hash of the rules above, and the name under which they were frozen. Since then the files
+/// changed in form alone: a rule is read with the interval of its figure.
 const RESTATED: [&str; 2] = ["d3c4c9877c2524b9", "6836a50d05e02708"];
 
 impl Caf {

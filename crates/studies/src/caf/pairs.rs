@@ -37,7 +37,7 @@ pub(super) struct Pairs {
     pub(super) bulk: usize,
     /// Packets that are measured, of all producers together.
     pub(super) packets: u64,
-    /// Buffers.
+    /// The number of buffers in the pool.
     pub(super) pool: usize,
     /// Blocks of a packet that are written and read.
     pub(super) blocks: usize,

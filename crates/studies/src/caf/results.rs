@@ -14,7 +14,7 @@ use crate::{Extent, Interval};
 pub(super) type Pair<'a> = kit::Pair<'a, Load, Figures>;
 type Done = (Result<Run, String>, Figures);
 
-/// All of it.
+/// The results of the study's runs, by the kind of run.
 pub(super) struct Results<'a> {
     pub(super) samples: kit::Samples<'a, Load, Figures>,
     mesh: Vec<(OnMesh, &'a Figures)>,
@@ -55,7 +55,7 @@ impl<'a> Results<'a> {
         all.filter(|pair| pair.program.name == load && pair.off.locked.is_none() && pair.on.locked.is_none()).collect()
     }
 
-    /// The report of a run of an arm whose threads locked; `None` if no run did.
+    /// The report of a run of this arm that ended in a deadlock; `None` if no run did.
     pub(super) fn locked(&self, id: (&str, &str), load: &str, arm: usize) -> Option<&'a str> {
         let all = self.samples.between(id.0, id.1, [arm, arm]).into_iter();
         all.filter(|pair| pair.program.name == load).find_map(|pair| pair.on.locked.as_deref())
@@ -226,7 +226,7 @@ fn mean(of: u64, over: u64) -> f64 {
     if over == 0 { 0.0 } else { of as f64 / over as f64 }
 }
 
-/// Pearson's.
+/// Pearson's correlation of `x` and `y`.
 pub(super) fn correlation<const N: usize>(x: [f64; N], y: [f64; N]) -> f64 {
     let mean = |of: [f64; N]| of.iter().sum::<f64>() / N as f64;
     let (mx, my) = (mean(x), mean(y));

@@ -145,7 +145,7 @@ fn count(outcome: &Outcome, name: &str) -> u64 {
 }
 
 impl Run {
-    /// Does it.
+    /// Does the run.
     pub(super) fn figures(&self) -> Result<Figures, String> {
         let chip = Chip::from_toml(&self.chip, "the study's chip").map_err(|error| error.to_string())?;
         let chip = match self.window.map(|name| WindowSize::named(name).ok_or("no such window")) {

@@ -4,14 +4,11 @@
 //! | file | holds |
 //! | --- | --- |
 //! | [`inputs`] | chip files and folders of profiles, and what is frozen of them |
-//! | [`mod@simulate`] | one simulated run of a team, or of threads on cores of their own, with its
-//! result checked |
+//! | [`mod@simulate`] | one run of a team, or of threads on cores of their own; its result checked |
 //! | [`experiment`] | experiments as data: settings, programs, draws, seeds; and the runs that follow |
-//! | [`samples`] | results: the same draw under the same seed in each arm, and means with intervals
-//! |
+//! | [`samples`] | the same draw under the same seed in each arm, and means with intervals |
 //! | [`judge`] | claims by their rules, falsifiers |
-//! | [`open`] | what the paper leaves open, varied one at a time: the effect on the headline, the
-//! tornado |
+//! | [`open`] | what the paper leaves open, varied one at a time: effects, and the tornado |
 //! | [`search`] | open choices varied together, in rounds that follow from each other |
 //! | [`figure`] | figures that studies share: bars by program, lines over places |
 

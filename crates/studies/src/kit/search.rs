@@ -7,10 +7,10 @@
 //! | --- | --- |
 //! | 1 | a seeded sample: half of it over everything, half over what only the arm under test has |
 //! | 2 | each choice's best single place; the same among the places that are plausible by themselves |
-//! | 3, 4 | sets that differ from the best (plausible) set so far in one of the choices with the
-//! greatest effect |
-//! | 5 | the best set and the best plausible one again, in each way of [`Search::again`], because
-//! the greatest of many is partly chance |
+//! | 3, 4 | the best (plausible) set so far, changed in one of the choices with the greatest effect |
+//! | 5 | the best set and the best plausible one again, in each way of [`Search::again`] |
+//!
+//! The last round is run because the greatest of many figures is partly chance.
 
 use baton_workloads::xorshift;
 

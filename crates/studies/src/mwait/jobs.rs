@@ -4,7 +4,7 @@ use super::run::{Arm, Case, Load, Run};
 use crate::kit::ChipFile;
 use crate::{Extent, Frozen};
 
-/// The study.
+/// The study of locks and barriers in MWAIT.
 pub struct Mwait {
     /// The chip's text, as it is and under each change, by the change's name.
     pub(super) chips: Vec<(&'static str, Result<String, String>)>,

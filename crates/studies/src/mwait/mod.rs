@@ -39,7 +39,8 @@ pub(crate) const ENTRY: Entry = Entry {
 /// The files that state the study's rules, which are hashed.
 const RULES: [&str; 2] = [include_str!("claims.rs"), include_str!("open.rs")];
 
-/// The rules above under the name with which they were frozen. Since then a rule is read with the intervals of its figures.
+/// The hash of the rules above, and the name under which they were frozen. Since then the files
+/// changed in form alone: a rule is read with the intervals of its figures.
 const RESTATED: [&str; 2] = ["96cf7f4d743c8be9", "435a7a6b4e24bf32"];
 
 impl Mwait {

@@ -4,7 +4,7 @@ use super::jobs::{MOST, SPIN};
 use super::run::{Arm, Case, Figures, Load, Run};
 use crate::Interval;
 
-/// Everything that was run.
+/// The cases of the runs with their figures; runs without a chip are left out.
 pub(super) struct Results<'a>(Vec<(&'a Case, &'a Figures)>);
 
 /// Selects runs, with all their seeds.

@@ -6,7 +6,7 @@ use super::waits::By;
 use crate::kit::ChipFile;
 use crate::{Extent, Frozen};
 
-/// The study.
+/// The study of MONITOR and MWAIT between hyper-threads.
 pub struct Mwmon {
     pub(super) chip: ChipFile,
     pub(super) frozen: Frozen,

@@ -82,7 +82,7 @@ impl Large {
         sum
     }
 
-    /// The same, plainly.
+    /// The sum of the same products, computed without the simulated program.
     pub(super) fn expected(&self) -> f64 {
         let columns = self.first..self.first + PRODUCTS;
         columns.map(|column| (0..ORDER).map(|k| of_row(k) * of_columns(k * ORDER + column)).sum::<f64>()).sum()

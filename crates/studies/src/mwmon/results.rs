@@ -6,7 +6,7 @@ use super::run::{Case, Figures, Run, Work};
 use super::waits::By;
 use crate::Interval;
 
-/// Everything that was run.
+/// The cases of the runs with their figures; runs without a chip are left out.
 pub(super) struct Results<'a>(Vec<(&'a Case, &'a Figures)>);
 
 impl<'a> Results<'a> {

@@ -5,8 +5,9 @@ use super::values::{Pair, roi};
 use crate::kit::{over_draws, said};
 use baton_plot::number;
 
-/// Thread-time of a region has these parts, to the cycle: overhead, waiting in others' sections, own sections, everything
-/// else of a thread's own (computing, misses, system calls that wake), and threads that have ended, or have not begun.
+/// Thread-time of a region has these parts, to the cycle: overhead, waiting in others' sections,
+/// own sections, everything else of a thread's own (computing, misses, system calls that wake,
+/// waiting at meetings), and threads that have ended, or have not begun.
 pub(super) fn parts(figures: &Figures) -> [f64; 5] {
     let account = &figures.account;
     let whole = figures.cycles as f64 * f64::from(figures.threads);

@@ -63,7 +63,7 @@ pub const LOCKS: [LockRow; 10] = [
     kind("clh", Wait::Pause, "clh, spinning", [false; 2]),
 ];
 
-/// A network of the table, and the settings that make it.
+/// The networks of the table, each with the settings that make it.
 pub const NETWORKS: [(&str, &[&str]); 3] = [
     ("round robin", &["ocor.enabled=false"]),
     ("OCOR", &["ocor.enabled=true"]),
@@ -107,7 +107,7 @@ pub(super) struct Case {
     pub(super) seed: u64,
 }
 
-/// All cells.
+/// The cells of a full study, or those of a quick one.
 pub(super) fn cases(full: bool) -> Vec<Case> {
     let mut cases = Vec::new();
     let last = SIZES.len() - 1;
@@ -233,7 +233,8 @@ impl LockVisitor<Simulated> for Make<'_> {
 
 impl Setup<'_> {
     /// Like [`Setup::run`], with an account from what threads observe, which works for any lock.
-    /// The account has acquisitions, sections, blocked time and overhead, but no causes.
+    /// The account has acquisitions, sections, blocked time and overhead, but no causes. Each sleep
+    /// counts as an acquisition that was not entered spinning.
     ///
     /// # Errors
     /// Like [`Setup::run`].

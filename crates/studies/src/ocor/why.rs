@@ -144,7 +144,8 @@ impl<'a> Why<'a> {
         )
     }
 
-    /// A sentence on the reductions of overhead at several places of a group, program by program.
+    /// A sentence on the reductions of overhead at several places of a group, program by program. A
+    /// place without runs stands for the main experiment.
     pub(super) fn places(&self, group: &str, places: &[&str], names: &[&str]) -> String {
         let of = |place: &&str| {
             let pairs = if self.results.of(group, place).is_empty() {

@@ -3,7 +3,7 @@
 use crate::{Interval, Rule, Verdict};
 use std::path::Path;
 
-/// A row of the table of claims: the cells between its bars.
+/// The rows of the table of claims, each as the cells between its bars.
 fn rows(page: &str) -> Vec<Vec<&str>> {
     let table = page.split("\n## ").find_map(|section| section.strip_prefix("Claims\n")).expect("a table of claims");
     let rows = table.lines().filter_map(|line| line.strip_prefix("| ")?.strip_suffix(" |")).skip(1);

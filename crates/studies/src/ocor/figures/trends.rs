@@ -66,7 +66,7 @@ fn levels(results: &Results<'_>) -> Option<Figure> {
     )
 }
 
-/// With another title.
+/// Returns the figure with another title, if it is drawn as spans.
 fn titled(mut figure: Figure, title: &str) -> Figure {
     if let Drawing::Spans(spans) = &mut figure.drawing {
         title.clone_into(&mut spans.title);
