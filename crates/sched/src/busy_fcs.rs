@@ -1,5 +1,5 @@
 //! Keeps fast cores busy before slow ones: an idle fast core takes a waiting thread, or one that
-//! runs on a slow core.
+//! runs on a slow core and has not reported that it spins.
 
 use crate::placement::{Adapter, Board, Placement, Rank, Ranked, Rule};
 use crate::{Cpus, Params, Policy, ThreadId};

@@ -1,6 +1,7 @@
 //! The threads that gain most from a fast core get one, by speed-ups that were measured beforehand
 //! ([`Born::speedup`](crate::Born)). A thread without a known speed-up gains nothing. What threads
-//! report about themselves is ignored.
+//! report about themselves does not change their ranks, but an idle fast core takes no spinning
+//! thread from a slow one.
 
 use crate::placement::{Adapter, Board, Placement, Rank, Ranked, Rule};
 use crate::{Cpus, Params, Policy, ThreadId};

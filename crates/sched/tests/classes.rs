@@ -103,7 +103,7 @@ impl History {
         assert_eq!(demoted, None, "a demotion without a class");
     }
 
-    /// Records every application's state, if what is known of it has changed.
+    /// Records every application's state.
     fn note(&mut self) {
         let threshold = self.amp.hp_threshold.unwrap_or(self.fast.iter().filter(|&&fast| fast).count() as u32 + 1);
         for app in 0..3 {
@@ -157,8 +157,8 @@ impl History {
             6..=8 => self.becomes(at, State::Blocked),
             9 => self.becomes(at, State::Gone),
             10 if self.threads[at].1 != State::Blocked => self.becomes(at, State::Runnable { marked: true }),
-            // Passes time until just before the end of a boost, until its end, or for a random
-            // time.
+            // Passes time until the period for which the placement asked, or until one cycle before
+            // it; for one cycle if it asked for none; or for a random time.
             11 | 12 => match self.period {
                 Some(next) => self.pass(self.now.max(next - random.below(2).min(next))),
                 None => self.pass(self.now + 1),
@@ -274,7 +274,7 @@ fn classes_are_those_of_the_model_in_many_histories() {
     assert!(play(100_000) > 60_000);
 }
 
-/// The last tick of SP is the one before its end.
+/// SP lasts until the cycle before the end of the boost.
 #[test]
 fn a_thread_is_demoted_exactly_at_its_tick() {
     let amp = Amp { boost_ticks: 3, swap_ticks: 1000, ..Amp::DEFAULT };

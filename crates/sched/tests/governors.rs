@@ -57,8 +57,8 @@ fn history() -> impl Strategy<Value = (Governed, Vec<Vec<Sample>>)> {
     })
 }
 
-/// Returns the governor's answers, period by period, or an error if an answer is not one of the
-/// levels.
+/// Returns the governor's answers, period by period, or an error if an answer has not one clock for
+/// each CPU, or a clock that is none of the CPU's levels.
 fn answers(
     governor: &mut dyn Governor,
     governed: &Governed,
@@ -103,7 +103,7 @@ proptest! {
         }
     }
 
-    /// Delay counts more with each goal: a CPU that works is not slower under the next goal.
+    /// Delay counts more with each goal: no CPU is slower under the next goal.
     #[test]
     fn a_goal_with_more_delay_is_not_slower((governed, periods) in history()) {
         let info = find("energy-delay").expect("it is registered");

@@ -1,4 +1,5 @@
 //! Chooses by utilisation, like Linux's governor of that name: the slowest level that is not below
+//! this clock, or the fastest level if all are below it:
 //!
 //! ```text
 //! 1.25 × fastest × utilisation

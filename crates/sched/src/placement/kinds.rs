@@ -3,8 +3,8 @@
 use crate::Cpus;
 use baton_units::CpuId;
 
-/// The speeds of CPUs, and which of them are fast. CPUs that are named fast are; if a CPU is not
-/// named, it is fast if it has the fastest clock of the CPUs that are on.
+/// The speeds of CPUs, and which of them are fast. A CPU that is named fast or slow is so at any
+/// clock; one that is not named is fast if no CPU that is on has a faster clock.
 #[derive(Clone, Debug)]
 pub(super) struct Kinds {
     speeds: Vec<u32>,

@@ -8,7 +8,7 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `contract` | the contract itself |
-//! | `kinds` | which CPUs are fast, by their speeds |
+//! | `kinds` | which CPUs are fast, by what they are named or by their speeds |
 //! | `board` | what is known of threads, CPUs and applications |
 //! | `ranked` | a placement made from a rule that ranks threads: fills idle fast cores, swaps threads periodically |
 //! | `capacity`, `util` | a placement by the capacities of CPUs and the utilisation of threads |
