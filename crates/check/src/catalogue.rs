@@ -9,7 +9,8 @@ pub struct Entry {
     /// The algorithm's module in `baton_sync`, which [`room`] makes from its name in the registry.
     pub room: &'static str,
     /// Abilities to test: of a lock `tries`, `gives_up`, `in_order`; of an event `oldest_first`; of
-    /// a queue `shared` (any number of threads on each side), `in_bulk` and `in_device`.
+    /// a queue `shared` (any number of threads on each side), `in_bulk` and `in_device`; of a
+    /// reader-writer lock `turns`.
     pub abilities: &'static [&'static str],
 }
 
@@ -169,13 +170,14 @@ macro_rules! rwlock_suite {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! rwlock_suites {
-    ($world:ty; $($room:ident :: $type:ident [],)*) => {$(
+    ($world:ty; $($room:ident :: $type:ident [$($ability:ident)*],)*) => {$(
         mod $room {
             use super::*;
             type Lock = ::baton_sync::rwlock::$room::$type<<$world as $crate::world::World>::M>;
 
             $crate::contract_tests! { rwlock, $world, Lock: exclusion readers_and_writers readers_together
                 freed_by_the_last }
+            $($crate::ability_tests! { $ability $world })*
         }
     )*};
 }
@@ -196,7 +198,8 @@ macro_rules! semaphore_suites {
             use super::*;
             type Semaphore = ::baton_sync::semaphore::$room::$type<<$world as $crate::world::World>::M>;
 
-            $crate::contract_tests! { semaphore, $world, Semaphore: one_permit no_more_than_there_are message posts_together }
+            $crate::contract_tests! { semaphore, $world, Semaphore: one_permit no_more_than_there_are message
+                posts_together tries_and_deadlines freed_by_the_last }
         }
     )*};
 }
@@ -222,6 +225,9 @@ macro_rules! ability_tests {
     (gives_up $world:ty) => {
         $crate::contract_tests! { ability, $world, Lock: giving_up giving_up_together giving_up_among_waiters }
     };
+    (turns $world:ty) => {
+        $crate::contract_tests! { turns, $world, Lock: kinds giving_up newcomers_wait freed_by_any }
+    };
     (shared $world:ty) => {
         $crate::contract_tests! { queue, $world, Queue: both_sides }
     };
@@ -237,22 +243,51 @@ macro_rules! ability_tests {
     };
 }
 
-/// Makes tests of the contracts of the work-stealing deque in the world `$world`.
+/// Makes tests of the contracts of an initialization in the world `$world`.
 #[macro_export]
-macro_rules! deque_suite {
+macro_rules! once_suite {
     ($world:ty) => {
-        $crate::deque_tests! { $world: taken_once last_one in_order }
+        $crate::world_tests! { once $world: runs_once awaited forced }
+    };
+}
+
+/// Makes tests of the contracts of channels over each exact queue in the world `$world`.
+#[macro_export]
+macro_rules! channel_suite {
+    ($world:ty) => {
+        $crate::channel_suites! { $world; spsc::Spsc mpmc::Mpmc }
     };
 }
 
 #[doc(hidden)]
 #[macro_export]
-macro_rules! deque_tests {
-    ($world:ty: $($test:ident)*) => {$(
+macro_rules! channel_suites {
+    ($world:ty; $($room:ident :: $type:ident)*) => {$(
+        mod $room {
+            use super::*;
+            type Queue = ::baton_sync::queue::$room::$type<<$world as $crate::world::World>::M, u64>;
+
+            $crate::contract_tests! { channel, $world, Queue: transfer closing expiry capacity }
+        }
+    )*};
+}
+
+/// Makes tests of the contracts of the work-stealing deque in the world `$world`.
+#[macro_export]
+macro_rules! deque_suite {
+    ($world:ty) => {
+        $crate::world_tests! { deque $world: taken_once last_one in_order }
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! world_tests {
+    ($contract:ident $world:ty: $($test:ident)*) => {$(
         #[test]
         fn $test() {
             let _command = $crate::on_failure();
-            $crate::contract::deque::$test::<$world>();
+            $crate::contract::$contract::$test::<$world>();
         }
     )*};
 }

@@ -86,6 +86,22 @@ unsafe impl<M: Machine> Machine for Watched<M> {
         M::wake::<T>(cell, n, wait);
     }
 
+    fn wait_while_in<T: Word>(
+        cell: &M::Atomic<T>,
+        value: T,
+        group: u32,
+        wait: Wait,
+        deadline: Option<Deadline>,
+    ) -> WaitResult<T> {
+        Self::waits();
+        M::wait_while_in(cell, value, group, wait, deadline)
+    }
+
+    #[track_caller]
+    fn wake_in<T: Word>(cell: *const M::Atomic<T>, n: u32, group: u32, wait: Wait) {
+        M::wake_in::<T>(cell, n, group, wait);
+    }
+
     fn now(clock: Clock) -> Nanos {
         M::now(clock)
     }

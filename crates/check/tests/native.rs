@@ -90,6 +90,14 @@ mod semaphores {
     baton_check::semaphore_suite!(baton_check::world::Native);
 }
 
+mod channels {
+    baton_check::channel_suite!(baton_check::world::Native);
+}
+
+mod once {
+    baton_check::once_suite!(baton_check::world::Native);
+}
+
 #[test]
 fn every_algorithm_is_in_a_suite_here() {
     baton_check::complete::assert_complete();

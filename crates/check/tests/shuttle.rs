@@ -138,6 +138,14 @@ mod semaphores {
     baton_check::semaphore_suite!(baton_check::world::Shuttle);
 }
 
+mod channels {
+    baton_check::channel_suite!(baton_check::world::Shuttle);
+}
+
+mod once {
+    baton_check::once_suite!(baton_check::world::Shuttle);
+}
+
 #[test]
 fn every_algorithm_is_in_a_suite_here() {
     baton_check::complete::assert_complete();

@@ -24,6 +24,9 @@
 
 #![warn(missing_docs)]
 
+#[cfg(not(target_os = "linux"))]
+compile_error!("baton-machine runs on Linux only: its threads sleep in futexes");
+
 pub mod cell;
 mod counted;
 pub mod device;

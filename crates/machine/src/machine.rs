@@ -106,6 +106,30 @@ pub unsafe trait Machine: Sized + Send + Sync + 'static {
     /// that a waiter either sees the store or is woken.
     fn wake<T: Word>(cell: *const Self::Atomic<T>, n: u32, wait: Wait);
 
+    /// [`Machine::wait_while`] of a thread that sleeps in the groups `group`, a mask with at least
+    /// one bit, so that [`Machine::wake_in`] can wake one kind of a cell's waiters. A machine that
+    /// has no groups lets all waiters sleep alike.
+    #[inline(always)]
+    fn wait_while_in<T: Word>(
+        cell: &Self::Atomic<T>,
+        value: T,
+        group: u32,
+        wait: Wait,
+        deadline: Option<Deadline>,
+    ) -> WaitResult<T> {
+        let _ = group;
+        Self::wait_while(cell, value, wait, deadline)
+    }
+
+    /// [`Machine::wake`] of up to `n` threads that sleep in a group with a bit of `group`. A machine
+    /// that has no groups wakes all threads that sleep on the cell.
+    #[inline(always)]
+    #[track_caller]
+    fn wake_in<T: Word>(cell: *const Self::Atomic<T>, n: u32, group: u32, wait: Wait) {
+        let _ = (n, group);
+        Self::wake::<T>(cell, u32::MAX, wait);
+    }
+
     /// Returns the time on `clock` in nanoseconds.
     fn now(clock: Clock) -> units::Nanos;
 

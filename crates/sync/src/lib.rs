@@ -2,6 +2,9 @@
 //! [`Machine`](baton_machine::Machine): the source that is simulated is the source that ships, and
 //! it has been model-checked.
 //!
+//! Programs begin with [`api`]: [`Mutex`], [`RwLock`], [`Condvar`], [`Once`], [`Semaphore`],
+//! [`Barrier`] and [`queue_of`].
+//!
 //! Each folder holds one concept: `mod.rs` states the contract, each algorithm has its own file
 //! beside it, and one line in the registry makes it known to every tool.
 //!
@@ -14,8 +17,9 @@
 //! | [`deque`] | the work-stealing deque of Chase and Lev |
 //! | [`rwlock`] | any number of readers at a time, or one writer |
 //! | [`semaphore`] | permits that are taken and posted |
+//! | [`once`] | an initialization that one thread runs |
 //! | [`region`] | monitored regions of the paper on MONITOR and MWAIT between hyper-threads, as printed and corrected |
-//! | [`api`] | the locks as mutexes for Rust programs |
+//! | [`api`] | the algorithms as types for Rust programs: sizes, orders, limits |
 //! | `monitors` | cells that waiters of `1spinner` watch; a machine keeps them for ever |
 //! | [`nodes`] | queue nodes, of which each thread keeps a free list for all locks and events |
 //!
@@ -26,6 +30,9 @@
 
 #![warn(missing_docs)]
 
+#[cfg(not(target_os = "linux"))]
+compile_error!("baton-sync runs on Linux only: its threads sleep in futexes");
+
 pub mod api;
 pub mod barrier;
 pub mod deque;
@@ -33,6 +40,7 @@ pub mod event;
 pub mod lock;
 mod monitors;
 pub mod nodes;
+pub mod once;
 pub mod queue;
 pub mod region;
 pub mod rwlock;
@@ -40,3 +48,5 @@ pub mod semaphore;
 mod token;
 
 mod registry;
+
+pub use api::*;

@@ -9,24 +9,30 @@
 //! | [`barrier`] | contracts of every barrier |
 //! | [`event`] | contracts of every event |
 //! | [`queue`] | contracts of every queue |
+//! | [`channel`] | contracts of queues that can be closed |
 //! | [`deque`] | contracts of the work-stealing deque |
 //! | [`rwlock`] | contracts of every reader-writer lock |
+//! | [`turns`] | contracts of reader-writer locks for general use |
 //! | [`semaphore`] | contracts of every semaphore |
+//! | [`once`] | contracts of an initialization |
 //! | [`omp`] | contracts of the OpenMP runtime |
 //! | [`bulk`] | contracts of queues that move items in bulk |
 
 pub mod ability;
 pub mod barrier;
 pub mod bulk;
+pub mod channel;
 pub mod deque;
 pub mod event;
 pub mod lock;
 pub mod machine;
 mod mortal;
 pub mod omp;
+pub mod once;
 pub mod queue;
 pub mod rwlock;
 pub mod semaphore;
+pub mod turns;
 
 use crate::world::{Crowd, Scenario, World};
 use baton_machine::{Machine, Slot, Wait};

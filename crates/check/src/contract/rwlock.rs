@@ -8,8 +8,8 @@ use baton_sync::rwlock::RawRwLock;
 
 /// Two counts that a writer increments together. A reader that finds them different, or races with
 /// the writer, was not excluded.
-struct Pair<M: Machine, L> {
-    lock: L,
+pub(super) struct Pair<M: Machine, L> {
+    pub(super) lock: L,
     counts: [M::Slot<u64>; 2],
 }
 
@@ -19,19 +19,31 @@ unsafe impl<M: Machine, L: Sync> Sync for Pair<M, L> {}
 unsafe impl<M: Machine, L: Send> Send for Pair<M, L> {}
 
 impl<M: Machine, L: RawRwLock<M>> Pair<M, L> {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Pair { lock: L::new(), counts: [M::Slot::new(0), M::Slot::new(0)] }
     }
 
-    /// Increments both counts. Returns how often that was done before.
-    fn write(&self, wait: Wait) -> u64 {
+    /// Takes the lock and increments both counts. Returns how often that was done before.
+    pub(super) fn write(&self, wait: Wait) -> u64 {
         self.lock.lock_exclusive(wait);
+        // SAFETY: the lock was taken just above.
+        unsafe {
+            let before = self.increment();
+            self.lock.unlock_exclusive(wait);
+            before
+        }
+    }
+
+    /// Increments both counts. Returns how often that was done before.
+    ///
+    /// # Safety
+    /// The guest holds the lock exclusively.
+    pub(super) unsafe fn increment(&self) -> u64 {
         // SAFETY: the lock is held exclusively; that no other guest accesses the counts meanwhile
         // is what is tested.
         unsafe {
             let before = self.look();
             self.counts.iter().for_each(|count| count.write(|count| *count = before + 1));
-            self.lock.unlock_exclusive(wait);
             before
         }
     }
@@ -47,7 +59,7 @@ impl<M: Machine, L: RawRwLock<M>> Pair<M, L> {
     }
 
     /// Number of writes. Call it only after the guests have ended.
-    fn total(&self) -> u64 {
+    pub(super) fn total(&self) -> u64 {
         // SAFETY: the guests have ended.
         unsafe { self.look() }
     }
@@ -56,7 +68,7 @@ impl<M: Machine, L: RawRwLock<M>> Pair<M, L> {
     ///
     /// # Safety
     /// No guest writes meanwhile.
-    unsafe fn look(&self) -> u64 {
+    pub(super) unsafe fn look(&self) -> u64 {
         // SAFETY: the caller promises that no guest writes meanwhile.
         let [a, b] = [0, 1].map(|i| unsafe { self.counts[i].read(|count| *count) });
         assert_eq!(a, b, "a write was seen halfway");

@@ -140,6 +140,11 @@ unsafe impl Machine for Loom {
         mutant::note(Location::caller(), "wake", &[]);
     }
 
+    #[track_caller]
+    fn wake_in<T: Word>(_: *const LoomAtomic<T>, _: u32, _: u32, _: Wait) {
+        mutant::note(Location::caller(), "wake", &[]);
+    }
+
     fn now(_: Clock) -> Nanos {
         let passed = passed().load(Ordering::Relaxed) != 0;
         Nanos(execution::advance(if passed { JUMP } else { 0 }))

@@ -80,8 +80,8 @@ fn has_passed(deadline: Option<Deadline>) -> bool {
 
 /// Sleeps on a cell that held the expected value a moment ago. Whatever ends the sleep, the caller
 /// must read the cell again.
-fn sleep(at: usize, deadline: Option<Deadline>) {
-    let bed = parking::Bed::take(at, WHIMS.get());
+fn sleep(at: usize, group: u32, deadline: Option<Deadline>) {
+    let bed = parking::Bed::take(at, group, WHIMS.get());
     if deadline.is_some() {
         // A sleeper whose deadline will pass is never stuck, so it need not block to show a lost
         // wake-up.
@@ -113,6 +113,16 @@ unsafe impl Machine for Shuttle {
     }
 
     fn wait_while<T: Word>(cell: &ShuttleAtomic<T>, value: T, wait: Wait, deadline: Option<Deadline>) -> WaitResult<T> {
+        Self::wait_while_in(cell, value, u32::MAX, wait, deadline)
+    }
+
+    fn wait_while_in<T: Word>(
+        cell: &ShuttleAtomic<T>,
+        value: T,
+        group: u32,
+        wait: Wait,
+        deadline: Option<Deadline>,
+    ) -> WaitResult<T> {
         let mut tries = if wait.parks() { wait.steps().tries } else { u32::MAX };
         loop {
             let seen = cell.load(Ordering::Acquire);
@@ -125,7 +135,7 @@ unsafe impl Machine for Shuttle {
             if tries == 0 {
                 // There was no scheduling point since the load, so comparing the value and falling
                 // asleep is one step.
-                sleep(core::ptr::from_ref(cell).addr(), deadline);
+                sleep(core::ptr::from_ref(cell).addr(), group, deadline);
             } else {
                 if wait.parks() {
                     tries -= 1;
@@ -137,13 +147,18 @@ unsafe impl Machine for Shuttle {
 
     #[track_caller]
     fn wake<T: Word>(cell: *const ShuttleAtomic<T>, n: u32, wait: Wait) {
+        Self::wake_in::<T>(cell, n, u32::MAX, wait);
+    }
+
+    #[track_caller]
+    fn wake_in<T: Word>(cell: *const ShuttleAtomic<T>, n: u32, group: u32, wait: Wait) {
         let site = Location::caller();
         mutant::note(site, "wake", &[]);
         if wait.parks() && !mutant::drops_wake(site) {
             // Other guests may run, and free the cell, between the change of the cell and the
             // wake-up.
             point();
-            parking::wake(cell.addr(), n);
+            parking::wake(cell.addr(), n, group);
         }
     }
 

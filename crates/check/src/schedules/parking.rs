@@ -17,6 +17,8 @@ use std::rc::Rc;
 struct Sleeper {
     /// Address of the cell on which the guest sleeps.
     at: usize,
+    /// The groups in which the guest sleeps, as a mask.
+    group: u32,
     wakes: Wakes,
     woken: Rc<Cell<bool>>,
 }
@@ -43,8 +45,8 @@ pub(super) struct Bed {
 }
 
 impl Bed {
-    /// Queues the calling guest at the cell with this address.
-    pub(super) fn take(at: usize, whims: Whims) -> Bed {
+    /// Queues the calling guest in `group` at the cell with this address.
+    pub(super) fn take(at: usize, group: u32, whims: Whims) -> Bed {
         let woken = Rc::new(Cell::new(false));
         let (wakes, message) = match whims {
             Whims::Some => (Wakes::Parked(thread::current()), None),
@@ -53,7 +55,7 @@ impl Bed {
                 (Wakes::Listens(bell), Some(message))
             }
         };
-        let sleeper = Sleeper { at, wakes, woken: woken.clone() };
+        let sleeper = Sleeper { at, group, wakes, woken: woken.clone() };
         SLEEPERS.with(|sleepers| sleepers.borrow_mut().push(sleeper));
         Bed { woken, message }
     }
@@ -81,12 +83,13 @@ impl Drop for Bed {
     }
 }
 
-/// Wakes up to `n` sleepers of the cell with this address.
-pub(super) fn wake(at: usize, n: u32) {
+/// Wakes up to `n` sleepers of the cell with this address that share a group with `group`.
+pub(super) fn wake(at: usize, n: u32, group: u32) {
     for _ in 0..n {
         let sleeper = SLEEPERS.with(|sleepers| {
             let mut sleepers = sleepers.borrow_mut();
-            let here: Vec<usize> = (0..sleepers.len()).filter(|&i| sleepers[i].at == at).collect();
+            let here: Vec<usize> =
+                (0..sleepers.len()).filter(|&i| sleepers[i].at == at && sleepers[i].group & group != 0).collect();
             let chosen = match here.len() {
                 0 => return None,
                 1 => here[0],

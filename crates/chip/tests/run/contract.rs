@@ -155,6 +155,16 @@ mod semaphores {
     baton_check::semaphore_suite!(Simulated);
 }
 
+mod channels {
+    use super::Simulated;
+    baton_check::channel_suite!(Simulated);
+}
+
+mod once {
+    use super::Simulated;
+    baton_check::once_suite!(Simulated);
+}
+
 #[test]
 fn every_algorithm_is_in_a_suite_here() {
     baton_check::complete::assert_complete();

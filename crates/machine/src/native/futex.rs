@@ -44,46 +44,51 @@ pub enum Slept {
     Expired,
 }
 
-/// Sleeps until woken, if the cell still holds `value`. May return spuriously.
-pub fn sleep<T: Word>(cell: &NativeAtomic<T>, value: T, deadline: Option<Deadline>) -> Slept {
+/// The group of a sleeper that every wake-up finds.
+pub const ANY: u32 = u32::MAX;
+
+/// Sleeps in `group` until woken, if the cell still holds `value`. May return spuriously.
+pub fn sleep<T: Word>(cell: &NativeAtomic<T>, value: T, group: u32, deadline: Option<Deadline>) -> Slept {
     let bucket = bucket(cell);
     bucket.sleepers.fetch_add(1, Ordering::SeqCst);
     let slept = if T::BYTES == 4 {
-        wait(cell.as_ptr().cast(), value.to_bits() as u32, deadline)
+        wait(cell.as_ptr().cast(), value.to_bits() as u32, group, deadline)
     } else {
         let generation = bucket.generation.load(Ordering::SeqCst);
         if cell.load(Ordering::SeqCst) != value {
             Slept::Woken
         } else {
-            wait(bucket.generation.as_ptr(), generation, deadline)
+            wait(bucket.generation.as_ptr(), generation, ANY, deadline)
         }
     };
     bucket.sleepers.fetch_sub(1, Ordering::Relaxed);
     slept
 }
 
-/// Wakes up to `n` sleepers of a cell of four bytes. If the cell has another width, wakes all
-/// threads that sleep on the generation of its bucket.
+/// Wakes up to `n` sleepers of a cell of four bytes that share a group with `group`. If the cell has
+/// another width, wakes all threads that sleep on the generation of its bucket.
 #[inline]
-pub fn wake<T: Word>(cell: *const NativeAtomic<T>, n: u32) {
+pub fn wake<T: Word>(cell: *const NativeAtomic<T>, n: u32, group: u32) {
     fence(Ordering::SeqCst);
     let bucket = bucket(cell);
     if bucket.sleepers.load(Ordering::Relaxed) != 0 {
-        wake_sleepers(cell, bucket, n);
+        wake_sleepers(cell, bucket, n, group);
     }
 }
 
 #[cold]
-fn wake_sleepers<T: Word>(cell: *const NativeAtomic<T>, bucket: &Bucket, n: u32) {
-    let (at, n) = if T::BYTES == 4 {
-        (cell.cast::<u32>(), n.min(i32::MAX as u32))
+fn wake_sleepers<T: Word>(cell: *const NativeAtomic<T>, bucket: &Bucket, n: u32, group: u32) {
+    let (at, n, group) = if T::BYTES == 4 {
+        (cell.cast::<u32>(), n.min(i32::MAX as u32), group)
     } else {
         bucket.generation.fetch_add(1, Ordering::SeqCst);
-        (bucket.generation.as_ptr().cast_const(), i32::MAX as u32)
+        (bucket.generation.as_ptr().cast_const(), i32::MAX as u32, ANY)
     };
     keeping_errno(|| {
-        // SAFETY: FUTEX_WAKE uses the address only as a key; no memory is read.
-        unsafe { libc::syscall(libc::SYS_futex, at, libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG, n) };
+        let operation = libc::FUTEX_WAKE_BITSET | libc::FUTEX_PRIVATE_FLAG;
+        let unused = core::ptr::null::<u32>();
+        // SAFETY: FUTEX_WAKE_BITSET uses the address only as a key; no memory is read.
+        unsafe { libc::syscall(libc::SYS_futex, at, operation, n, unused, unused, group) };
     });
 }
 
@@ -92,7 +97,7 @@ pub fn timespec(at: Nanos) -> libc::timespec {
     libc::timespec { tv_sec: (at.0 / 1_000_000_000) as libc::time_t, tv_nsec: (at.0 % 1_000_000_000) as libc::c_long }
 }
 
-fn wait(at: *mut u32, value: u32, deadline: Option<Deadline>) -> Slept {
+fn wait(at: *mut u32, value: u32, group: u32, deadline: Option<Deadline>) -> Slept {
     let realtime = matches!(deadline, Some(Deadline { clock: Clock::Realtime, .. }));
     let until = deadline.map(|d| timespec(d.at));
     let until = until.as_ref().map_or(core::ptr::null(), core::ptr::from_ref);
@@ -103,7 +108,7 @@ fn wait(at: *mut u32, value: u32, deadline: Option<Deadline>) -> Slept {
         // static); the timeout is null or points to a local. FUTEX_WAIT_BITSET takes an absolute
         // time.
         let failed =
-            unsafe { libc::syscall(libc::SYS_futex, at, operation, value, until, core::ptr::null::<u32>(), u32::MAX) }
+            unsafe { libc::syscall(libc::SYS_futex, at, operation, value, until, core::ptr::null::<u32>(), group) }
                 != 0;
         // SAFETY: errno belongs to this thread.
         let error = if failed { unsafe { *libc::__errno_location() } } else { 0 };
@@ -139,13 +144,13 @@ mod tests {
     fn sleeps_are_counted_and_a_cell_that_has_changed_is_none() {
         let cell = NativeAtomic::new(1u32);
         let before = sleeps();
-        assert_eq!(sleep(&cell, 0, None), Slept::Woken);
+        assert_eq!(sleep(&cell, 0, ANY, None), Slept::Woken);
         assert_eq!(sleeps(), before);
         let soon = Deadline { at: Native::now(Clock::Monotonic) + Nanos(1_000_000), clock: Clock::Monotonic };
-        assert_eq!(sleep(&cell, 1, Some(soon)), Slept::Expired);
+        assert_eq!(sleep(&cell, 1, ANY, Some(soon)), Slept::Expired);
         assert_eq!(sleeps(), before + 1);
         let wide = NativeAtomic::new(1u64);
-        assert_eq!(sleep(&wide, 0, None), Slept::Woken);
+        assert_eq!(sleep(&wide, 0, ANY, None), Slept::Woken);
         assert_eq!(sleeps(), before + 1);
     }
 }

@@ -67,7 +67,18 @@ unsafe impl Machine for Native {
 
     #[inline]
     fn wait_while<T: Word>(cell: &Self::Atomic<T>, value: T, wait: Wait, deadline: Option<Deadline>) -> WaitResult<T> {
-        wait::wait_while(cell, value, wait, deadline)
+        wait::wait_while(cell, value, futex::ANY, wait, deadline)
+    }
+
+    #[inline]
+    fn wait_while_in<T: Word>(
+        cell: &Self::Atomic<T>,
+        value: T,
+        group: u32,
+        wait: Wait,
+        deadline: Option<Deadline>,
+    ) -> WaitResult<T> {
+        wait::wait_while(cell, value, group, wait, deadline)
     }
 
     #[inline]
@@ -78,7 +89,14 @@ unsafe impl Machine for Native {
     #[inline(always)]
     fn wake<T: Word>(cell: *const Self::Atomic<T>, n: u32, wait: Wait) {
         if wait.parks() {
-            futex::wake(cell, n);
+            futex::wake(cell, n, futex::ANY);
+        }
+    }
+
+    #[inline(always)]
+    fn wake_in<T: Word>(cell: *const Self::Atomic<T>, n: u32, group: u32, wait: Wait) {
+        if wait.parks() {
+            futex::wake(cell, n, group);
         }
     }
 

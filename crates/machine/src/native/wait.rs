@@ -41,12 +41,13 @@ const IDLE_TICKS: u64 = 30_000;
 #[cfg(target_arch = "x86_64")]
 const TPAUSE_TICKS: u64 = 500;
 
-/// [`Machine::wait_while`] of [`Native`]. The first read is inlined into the caller, the rest is
+/// [`Machine::wait_while_in`] of [`Native`]. The first read is inlined into the caller, the rest is
 /// not.
 #[inline(always)]
 pub(super) fn wait_while<T: Word>(
     cell: &NativeAtomic<T>,
     value: T,
+    group: u32,
     wait: Wait,
     deadline: Option<Deadline>,
 ) -> WaitResult<T> {
@@ -54,13 +55,19 @@ pub(super) fn wait_while<T: Word>(
     if seen != value {
         return WaitResult::Changed(seen);
     }
-    wait_on(cell, value, wait, deadline)
+    wait_on(cell, value, group, wait, deadline)
 }
 
 /// Carries out the policy's steps.
 #[cold]
 #[inline(never)]
-fn wait_on<T: Word>(cell: &NativeAtomic<T>, value: T, wait: Wait, deadline: Option<Deadline>) -> WaitResult<T> {
+fn wait_on<T: Word>(
+    cell: &NativeAtomic<T>,
+    value: T,
+    group: u32,
+    wait: Wait,
+    deadline: Option<Deadline>,
+) -> WaitResult<T> {
     if uses_instruction(wait) {
         require(wait);
     }
@@ -68,13 +75,14 @@ fn wait_on<T: Word>(cell: &NativeAtomic<T>, value: T, wait: Wait, deadline: Opti
     if steps.adapts {
         let rest = |idle: Option<Idle>, until| {
             let steps = idle.map_or(steps, Steps::idle);
-            carry_out(cell, value, steps, Some(until))
+            carry_out(cell, value, group, steps, Some(until))
         };
-        return adapt::wait(cell.as_ptr().addr(), steps.sleep_after, deadline, rest, || park(cell, value, deadline));
+        let sleep = || park(cell, value, group, deadline);
+        return adapt::wait(cell.as_ptr().addr(), steps.sleep_after, deadline, rest, sleep);
     }
     let rest = rest(steps.sleep_after, deadline);
-    match carry_out(cell, value, steps, rest.or(deadline)) {
-        WaitResult::Expired if rest.is_some() => park(cell, value, deadline),
+    match carry_out(cell, value, group, steps, rest.or(deadline)) {
+        WaitResult::Expired if rest.is_some() => park(cell, value, group, deadline),
         ended => ended,
     }
 }
@@ -91,7 +99,13 @@ fn rest(nanoseconds: u32, deadline: Option<Deadline>) -> Option<Deadline> {
 }
 
 /// Carries out the tries and then the idle wait.
-fn carry_out<T: Word>(cell: &NativeAtomic<T>, value: T, steps: Steps, deadline: Option<Deadline>) -> WaitResult<T> {
+fn carry_out<T: Word>(
+    cell: &NativeAtomic<T>,
+    value: T,
+    group: u32,
+    steps: Steps,
+    deadline: Option<Deadline>,
+) -> WaitResult<T> {
     // Ignores `Steps::tell_after`: the native scheduler does not listen to notices.
     let Steps { tries, between, idle, .. } = steps;
     if tries != 0 {
@@ -109,13 +123,13 @@ fn carry_out<T: Word>(cell: &NativeAtomic<T>, value: T, steps: Steps, deadline: 
             return ended;
         }
         if tries == u32::MAX {
-            return if WATCH.is_asleep() { park(cell, value, deadline) } else { ended };
+            return if WATCH.is_asleep() { park(cell, value, group, deadline) } else { ended };
         }
     }
     match idle {
-        Some(Idle::Futex) => park(cell, value, deadline),
+        Some(Idle::Futex) => park(cell, value, group, deadline),
         Some(Idle::Monitor(monitor)) => match idle_between(cell, value, deadline, || watch(cell, value, monitor)) {
-            WaitResult::Expired if WATCH.is_asleep() => park(cell, value, deadline),
+            WaitResult::Expired if WATCH.is_asleep() => park(cell, value, group, deadline),
             ended => ended,
         },
         Some(Idle::SystemMonitor | Idle::Halt) | None => {
@@ -277,7 +291,7 @@ fn require(wait: Wait) {
 
 /// Sleeps until the value has changed. Once the watch on spins has made waiters sleep, each sleep
 /// is bounded: the releasing thread may not know about sleepers.
-fn park<T: Word>(cell: &NativeAtomic<T>, value: T, deadline: Option<Deadline>) -> WaitResult<T> {
+fn park<T: Word>(cell: &NativeAtomic<T>, value: T, group: u32, deadline: Option<Deadline>) -> WaitResult<T> {
     let mut bounded = WATCH.is_asleep().then(Bounded::new);
     loop {
         let seen = cell.load(Ordering::Acquire);
@@ -285,7 +299,7 @@ fn park<T: Word>(cell: &NativeAtomic<T>, value: T, deadline: Option<Deadline>) -
             return WaitResult::Changed(seen);
         }
         let until = bounded.as_mut().map(|bounded| bounded.until(deadline)).or(deadline);
-        if futex::sleep(cell, value, until) == Slept::Expired && until == deadline {
+        if futex::sleep(cell, value, group, until) == Slept::Expired && until == deadline {
             let seen = cell.load(Ordering::Acquire);
             return if seen == value { WaitResult::Expired } else { WaitResult::Changed(seen) };
         }

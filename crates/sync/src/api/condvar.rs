@@ -1,19 +1,22 @@
 //! A condition variable that works with the mutexes of every lock of this crate.
 
-use super::WaitPolicy;
-use crate::event::{Ended, Event, RawEvent};
-use crate::lock::ZeroInit;
+use super::policy::{Adaptive, WaitPolicy, after};
+use crate::event::chain::Chain;
+use crate::event::{Ended, RawEvent};
+use crate::nodes::Node;
 use baton_machine::{Deadline, Native};
 use core::marker::PhantomData;
-use core::mem::MaybeUninit;
+use core::time::Duration;
 use lock_api::{MutexGuard, RawMutex};
 
-/// A condition variable over [`Event`]: `notify_one` wakes the thread that has waited longest.
+/// A condition variable of one word. `notify_one` wakes the thread that has waited longest; after
+/// `notify_all` each woken thread wakes the next one when it has the mutex, so that no crowd runs
+/// for it.
 ///
 /// ```
-/// use baton_sync::api::{Condvar, McsMutex};
+/// use baton_sync::{Condvar, Mutex};
 ///
-/// static READY: McsMutex<bool> = McsMutex::new(false);
+/// static READY: Mutex<bool> = Mutex::new(false);
 /// static CHANGED: Condvar = Condvar::new();
 ///
 /// std::thread::scope(|s| {
@@ -27,26 +30,21 @@ use lock_api::{MutexGuard, RawMutex};
 ///     }
 /// });
 /// ```
-pub struct Condvar<W = super::SpinPark> {
-    event: MaybeUninit<Event<Native>>,
-    wait: PhantomData<W>,
+#[repr(transparent)]
+pub struct Condvar<W = Adaptive> {
+    event: Chain<Native>,
+    wait: PhantomData<fn() -> W>,
 }
 
 impl<W: WaitPolicy> Condvar<W> {
     /// Creates a condition variable without waiters.
     pub const fn new() -> Self {
-        const { assert_zero_init::<Event<Native>>() };
-        Condvar { event: MaybeUninit::zeroed(), wait: PhantomData }
-    }
-
-    fn event(&self) -> &Event<Native> {
-        // SAFETY: `new` made the event of zeroes, which `ZeroInit` guarantees to be a valid event.
-        unsafe { self.event.assume_init_ref() }
+        Condvar { event: Chain::empty(), wait: PhantomData }
     }
 
     /// Releases the mutex, waits to be notified, and takes the mutex again. All concurrent waiters
-    /// must use the same mutex. Check the condition again afterwards: another thread may have taken
-    /// the mutex first.
+    /// must use the same mutex: a thread that cannot take its mutex holds up those behind it. Check
+    /// the condition again afterwards: another thread may have taken the mutex first.
     pub fn wait<R: RawMutex, T: ?Sized>(&self, guard: &mut MutexGuard<'_, R, T>) {
         let _ = self.wait_or_expire(guard, None);
     }
@@ -57,77 +55,118 @@ impl<W: WaitPolicy> Condvar<W> {
         self.wait_or_expire(guard, Some(deadline))
     }
 
+    /// [`Condvar::wait_until`] a time from now.
+    pub fn wait_for<R: RawMutex, T: ?Sized>(&self, guard: &mut MutexGuard<'_, R, T>, timeout: Duration) -> Ended {
+        self.wait_or_expire(guard, Some(after(timeout)))
+    }
+
+    /// Waits as long as `condition` is true.
+    pub fn wait_while<R: RawMutex, T: ?Sized>(
+        &self,
+        guard: &mut MutexGuard<'_, R, T>,
+        mut condition: impl FnMut(&mut T) -> bool,
+    ) {
+        while condition(guard) {
+            self.wait(guard);
+        }
+    }
+
     fn wait_or_expire<R: RawMutex, T: ?Sized>(
         &self,
         guard: &mut MutexGuard<'_, R, T>,
         deadline: Option<Deadline>,
     ) -> Ended {
-        let waiter = self.event().prepare(W::WAIT);
-        // SAFETY: this thread prepared the waiter, and retires it once.
-        let notified = MutexGuard::unlocked(guard, || unsafe {
-            let _ = self.event().sleep(waiter, W::WAIT, deadline);
-            self.event().retire(waiter, W::WAIT)
+        let node = Node::new();
+        // SAFETY: the node is alive and used for nothing else until `leave`, which is called in any
+        // case: nothing between can panic.
+        unsafe { self.event.join(&node, W::WAIT) };
+        let (notified, rest) = MutexGuard::unlocked(guard, || {
+            // SAFETY: this thread has put the node into the event, and leaves once.
+            unsafe {
+                let _ = Chain::sleep_at(&node, W::WAIT, deadline);
+                self.event.leave(&node, W::WAIT)
+            }
         });
+        Chain::wake_next(rest, W::WAIT);
         if notified { Ended::Notified } else { Ended::Expired }
     }
 
     /// Wakes the thread that has waited longest, if there is one.
     pub fn notify_one(&self) {
-        self.event().notify_one(W::WAIT);
+        self.event.notify_one(W::WAIT);
     }
 
-    /// Wakes all waiting threads.
+    /// Wakes all waiting threads, one after another.
     pub fn notify_all(&self) {
-        self.event().notify_all(W::WAIT);
+        self.event.notify_all(W::WAIT);
     }
 }
 
-/// Compiles only for types that are valid as zeroes.
-const fn assert_zero_init<T: ZeroInit>() {}
-
 impl<W: WaitPolicy> Default for Condvar<W> {
     fn default() -> Self {
-        Condvar::new()
+        Self::new()
+    }
+}
+
+impl<W> core::fmt::Debug for Condvar<W> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Condvar").finish_non_exhaustive()
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::mutex::{FutexMutex, McsMutex, Mutex, Raw};
+    use super::super::policy::Pause;
     use super::*;
-    use crate::api::{FutexMutex, McsMutex, Park};
     use baton_machine::units::Nanos;
     use baton_machine::{Clock, Machine};
+    use std::time::Duration;
 
-    #[test]
-    fn threads_take_turns() {
-        let turn = McsMutex::<u32, Park>::new(0);
-        let changed = Condvar::<Park>::new();
+    fn hands_over<R: RawMutex + Send + Sync>() {
+        let stage = lock_api::Mutex::<R, u32>::new(0);
+        let changed: Condvar = Condvar::new();
         std::thread::scope(|s| {
-            for me in 0..3 {
-                let (turn, changed) = (&turn, &changed);
+            for turn in 0..3 {
+                let (stage, changed) = (&stage, &changed);
                 s.spawn(move || {
-                    for round in 0..200 {
-                        let mut now = turn.lock();
-                        while *now != 3 * round + me {
-                            changed.wait(&mut now);
-                        }
+                    for round in 0..100 {
+                        let mut now = stage.lock();
+                        changed.wait_while(&mut now, |now| *now != 3 * round + turn);
                         *now += 1;
                         changed.notify_all();
                     }
                 });
             }
         });
-        assert_eq!(*turn.lock(), 600);
+        assert_eq!(*stage.lock(), 300);
     }
 
     #[test]
-    fn a_deadline_ends_a_wait() {
-        let (mutex, condvar) = (FutexMutex::<()>::new(()), Condvar::<Park>::new());
-        let mut guard = mutex.lock();
-        let at = Nanos(Native::now(Clock::Monotonic).0 + 2_000_000);
-        let ended = condvar.wait_until(&mut guard, Deadline { at, clock: Clock::Monotonic });
-        assert_eq!(ended, Ended::Expired);
-        assert!(Native::now(Clock::Monotonic) >= at && mutex.is_locked());
-        condvar.notify_one();
+    fn a_broadcast_reaches_all_waiters_of_any_mutex() {
+        hands_over::<Raw<crate::lock::plain::Plain<Native>>>();
+        hands_over::<Raw<crate::lock::mcs::Mcs<Native>>>();
+        assert_eq!(size_of::<Condvar>(), 8);
+    }
+
+    #[test]
+    fn a_wait_ends_by_notification_or_deadline() {
+        let (mutex, changed) = (Mutex::<u32>::new(0), Condvar::<Pause>::default());
+        let mut held = mutex.lock();
+        assert_eq!(changed.wait_for(&mut held, Duration::from_millis(1)), Ended::Expired);
+        std::thread::scope(|s| {
+            s.spawn(|| {
+                *mutex.lock() = 1;
+                changed.notify_one();
+            });
+            while *held == 0 {
+                changed.wait(&mut held);
+            }
+        });
+        assert_eq!(*held, 1);
+        let other = (McsMutex::<()>::new(()), FutexMutex::<()>::new(()));
+        let past = Deadline { at: Nanos(Native::now(Clock::Monotonic).0 - 1), clock: Clock::Monotonic };
+        assert_eq!(changed.wait_until(&mut other.0.lock(), past), Ended::Expired);
+        assert_eq!(changed.wait_until(&mut other.1.lock(), past), Ended::Expired);
     }
 }

@@ -6,7 +6,8 @@
 
 use super::{Alone, BarrierInfo, DropError, Gate, LEFT, RawBarrier, count_out};
 use baton_machine::Ordering::{AcqRel, Relaxed, Release};
-use baton_machine::{Atomic, Counted, Machine, Wait};
+use baton_machine::native::cell::NativeAtomic;
+use baton_machine::{Atomic, Counted, Machine, Native, Wait};
 use core::num::NonZeroU32;
 
 /// A central barrier. The word that waiters watch is in another line than the counter, which every
@@ -24,6 +25,17 @@ pub struct Central<M: Machine> {
 const BIT: u32 = 1;
 /// An episode adds this to the word.
 const EPISODE: u32 = 2;
+
+impl Central<Native> {
+    /// Creates a barrier in a constant.
+    pub const fn fixed(participants: NonZeroU32) -> Self {
+        Central {
+            arrived: NativeAtomic::new(0),
+            participants: participants.get(),
+            episode: Alone(NativeAtomic::new(0)),
+        }
+    }
+}
 
 impl<M: Machine> Central<M> {
     fn starting_at(participants: NonZeroU32, episode: u32) -> Self {

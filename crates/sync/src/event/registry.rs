@@ -12,6 +12,7 @@ macro_rules! every_event {
     ([$($then:tt)*] $($before:tt)*) => {
         $($then)*! { $($before)*
             queue::QueueEvent [oldest_first],
+            chain::Chain [oldest_first],
             count::EventCount [],
         }
     };

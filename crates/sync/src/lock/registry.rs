@@ -37,6 +37,7 @@ macro_rules! every_lock {
             spin_park_granted::SpinParkGranted SpinParkGrantedMutex [tries gives_up],
             adaptive::Adaptive AdaptiveMutex [tries gives_up],
             futex::Futex FutexMutex [tries gives_up],
+            plain::Plain PlainMutex [tries gives_up],
         }
     };
 }

@@ -2,6 +2,7 @@
 //!
 //! Items pass through [`Slot`](baton_machine::Slot)s, so that a model checker sees races on them.
 
+pub mod channel;
 mod item;
 #[macro_use]
 mod registry;
@@ -62,6 +63,11 @@ pub enum QueueError {
     #[error("no queue device of the machine has room for another queue of {0} items")]
     NoRoom(usize),
 }
+
+/// No queue can be bounded to this number of items.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+#[error("a queue cannot be bounded to {0} items; expected 1 to 2^30")]
+pub struct BadBound(pub usize);
 
 /// A bounded queue. All users of a queue pass the same `wait`.
 ///
@@ -175,6 +181,61 @@ pub unsafe trait BulkQueue<M: Machine>: RawQueue<M, Item: Copy> {
 
 /// Largest capacity: indices have 32 bits, and their differences must not look negative.
 const MOST: usize = 1 << 30;
+
+/// A queue whose capacity need not be a power of two.
+///
+/// # Safety
+/// The rules of [`RawQueue`] hold.
+pub unsafe trait ExactQueue<M: Machine>: RawQueue<M> {
+    /// Creates an empty queue for `capacity` items, from 1 to 2^30.
+    ///
+    /// # Errors
+    /// Fails if the capacity is not allowed.
+    fn exactly(capacity: usize) -> Result<Self, BadBound>;
+
+    /// Returns the number of items in the queue. The number may be stale at once.
+    fn len(&self) -> usize;
+
+    /// Whether the queue has no item. The answer may be stale at once.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Appends the first of `items`, as many as there is room for. Returns how many.
+    ///
+    /// # Safety
+    /// The rules of [`RawQueue::try_enqueue`] hold.
+    unsafe fn put_some(&self, items: &[Self::Item], wait: Wait) -> usize
+    where
+        Self::Item: Copy,
+    {
+        // SAFETY: guaranteed by the caller.
+        items.iter().take_while(|item| unsafe { self.try_enqueue(**item, wait) }.is_ok()).count()
+    }
+
+    /// Fills the beginning of `items` with as many items as there are. Returns how many.
+    ///
+    /// # Safety
+    /// The rules of [`RawQueue::try_dequeue`] hold.
+    unsafe fn take_some(&self, items: &mut [Self::Item], wait: Wait) -> usize
+    where
+        Self::Item: Copy,
+    {
+        for (count, item) in items.iter_mut().enumerate() {
+            // SAFETY: guaranteed by the caller.
+            match unsafe { self.try_dequeue(wait) } {
+                Some(found) => *item = found,
+                None => return count,
+            }
+        }
+        items.len()
+    }
+}
+
+/// Returns the number of places for a queue that is bounded to `capacity` items.
+pub(crate) fn places_for(capacity: usize) -> Result<usize, BadBound> {
+    if (1..=MOST).contains(&capacity) { Ok(capacity.next_power_of_two()) } else { Err(BadBound(capacity)) }
+}
 
 /// Checks that a queue can have this capacity, and returns it.
 pub(crate) fn check_capacity(capacity: usize) -> Result<u32, QueueError> {

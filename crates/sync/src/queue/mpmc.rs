@@ -11,7 +11,7 @@
 //! place equals the next lap's mark of an empty one.) Positions have 64 bits and do not wrap.
 
 use super::item::ItemSlot;
-use super::{Counted, QueueError, QueueInfo, RawQueue, Side, check_capacity};
+use super::{BadBound, Counted, ExactQueue, QueueError, QueueInfo, RawQueue, Side, check_capacity, places_for};
 use baton_machine::Ordering::{Acquire, Relaxed, Release};
 use baton_machine::{Atomic, Machine, OwnedSlice, Wait};
 
@@ -30,6 +30,8 @@ struct End<M: Machine>(M::Atomic<u64>);
 pub struct Mpmc<M: Machine, T: Send + 'static> {
     tail: End<M>,
     head: End<M>,
+    /// Most items at a time; there may be more places.
+    capacity: usize,
     cells: OwnedSlice<M, Cell<M, T>>,
 }
 
@@ -41,12 +43,22 @@ struct NotYet<'a, M: Machine> {
 }
 
 impl<M: Machine, T: Send + 'static> Mpmc<M, T> {
+    fn cell(&self, at: u64) -> &Cell<M, T> {
+        &self.cells[at as usize & (self.cells.len() - 1)]
+    }
+
     /// Claims the side's next position if its place shows `2 * position + full`.
     fn claim(&self, end: &End<M>, full: u64) -> Result<(u64, &Cell<M, T>), NotYet<'_, M>> {
         // Relaxed, and the exchange too: the place's number orders accesses to the place.
         let mut at = end.0.load(Relaxed);
         loop {
-            let cell = &self.cells[at as usize & (self.cells.len() - 1)];
+            if full == 0
+                && self.capacity < self.cells.len()
+                && let Some(not_yet) = self.bound(at)
+            {
+                return Err(not_yet);
+            }
+            let cell = self.cell(at);
             // Acquire: the thread that used the place before is done with it.
             let turn = cell.turn.load(Acquire);
             match turn.cmp(&(2 * at + full)) {
@@ -57,6 +69,26 @@ impl<M: Machine, T: Send + 'static> Mpmc<M, T> {
                 core::cmp::Ordering::Less => return Err(NotYet { turn: &cell.turn, seen: turn }),
                 // Another thread has taken this position: look again. Relaxed as above.
                 core::cmp::Ordering::Greater => at = end.0.load(Relaxed),
+            }
+        }
+    }
+
+    /// Returns the place that must become empty before position `at` may be used, if the queue then
+    /// had more items than its capacity.
+    fn bound(&self, at: u64) -> Option<NotYet<'_, M>> {
+        loop {
+            // Relaxed: no place is used on account of it.
+            let head = self.head.0.load(Relaxed);
+            // A position behind the head is an old one, which cannot be claimed.
+            if at.saturating_sub(head) < self.capacity as u64 {
+                return None;
+            }
+            let turn = &self.cell(head).turn;
+            // Acquire: if the consumer has left the place, the next load sees the head that it has
+            // moved before.
+            let seen = turn.load(Acquire);
+            if seen <= 2 * head + 1 {
+                return Some(NotYet { turn, seen });
             }
         }
     }
@@ -109,12 +141,11 @@ unsafe impl<M: Machine, T: Send + 'static> RawQueue<M> for Mpmc<M, T> {
 
     fn with_capacity(capacity: usize) -> Result<Self, QueueError> {
         check_capacity(capacity)?;
-        let cell = |i| Cell { turn: M::Atomic::new(2 * i as u64), place: ItemSlot::empty() };
-        Ok(Mpmc { tail: End(M::Atomic::new(0)), head: End(M::Atomic::new(0)), cells: OwnedSlice::new(capacity, cell) })
+        Self::exactly(capacity).map_err(|_| QueueError::Capacity(capacity))
     }
 
     fn capacity(&self) -> usize {
-        self.cells.len()
+        self.capacity
     }
 
     #[inline]
@@ -143,6 +174,22 @@ unsafe impl<M: Machine, T: Send + 'static> RawQueue<M> for Mpmc<M, T> {
                 }
             }
         }
+    }
+}
+
+// SAFETY: the bound only makes the queue full earlier.
+unsafe impl<M: Machine, T: Send + 'static> ExactQueue<M> for Mpmc<M, T> {
+    fn exactly(capacity: usize) -> Result<Self, BadBound> {
+        let cell = |i| Cell { turn: M::Atomic::new(2 * i as u64), place: ItemSlot::empty() };
+        let cells = OwnedSlice::new(places_for(capacity)?, cell);
+        Ok(Mpmc { tail: End(M::Atomic::new(0)), head: End(M::Atomic::new(0)), capacity, cells })
+    }
+
+    fn len(&self) -> usize {
+        // Relaxed for both: no item is accessed. A tail that is behind the head is an old one, and
+        // more items than there are places may pass between the two reads.
+        let head = self.head.0.load(Relaxed);
+        (self.tail.0.load(Relaxed).saturating_sub(head) as usize).min(self.capacity)
     }
 }
 

@@ -2,7 +2,9 @@
 //! so that it reads the other's line only when the copy shows too little room or too few items.
 
 use super::item::ItemSlot;
-use super::{Counted, CountedBulk, QueueError, QueueInfo, RawQueue, Side, check_capacity};
+use super::{
+    BadBound, Counted, CountedBulk, ExactQueue, QueueError, QueueInfo, RawQueue, Side, check_capacity, places_for,
+};
 use baton_machine::Ordering::{Acquire, Relaxed, Release};
 use baton_machine::{Atomic, Machine, OwnedSlice, Wait};
 
@@ -25,13 +27,20 @@ impl<M: Machine> End<M> {
 pub struct Spsc<M: Machine, T: Send + 'static> {
     tail: End<M>,
     head: End<M>,
+    /// Most items at a time; there may be more places.
+    capacity: usize,
     places: OwnedSlice<M, ItemSlot<M, T>>,
 }
 
 impl<M: Machine, T: Send + 'static> Spsc<M, T> {
     fn starting_at(capacity: usize, at: u32) -> Result<Self, QueueError> {
         check_capacity(capacity)?;
-        Ok(Spsc { tail: End::new(at), head: End::new(at), places: OwnedSlice::new(capacity, |_| ItemSlot::empty()) })
+        Ok(Self::with_places(capacity, capacity, at))
+    }
+
+    fn with_places(places: usize, capacity: usize, at: u32) -> Self {
+        let places = OwnedSlice::new(places, |_| ItemSlot::empty());
+        Spsc { tail: End::new(at), head: End::new(at), capacity, places }
     }
 
     fn place(&self, count: u32) -> &ItemSlot<M, T> {
@@ -42,7 +51,7 @@ impl<M: Machine, T: Send + 'static> Spsc<M, T> {
     /// known number is less than `wanted`.
     #[inline(always)]
     fn room(&self, tail: u32, wanted: usize) -> usize {
-        let free = |head: u32| self.places.len() - tail.wrapping_sub(head) as usize;
+        let free = |head: u32| self.capacity - tail.wrapping_sub(head) as usize;
         // Relaxed for both: only this side accesses them.
         let before = free(self.tail.seen.load(Relaxed));
         if before >= wanted {
@@ -136,7 +145,7 @@ unsafe impl<M: Machine, T: Send + 'static> RawQueue<M> for Spsc<M, T> {
     }
 
     fn capacity(&self) -> usize {
-        self.places.len()
+        self.capacity
     }
 
     #[inline]
@@ -228,6 +237,36 @@ unsafe impl<M: Machine, T: Send + 'static> RawQueue<M> for Spsc<M, T> {
                 count => done += count,
             }
         }
+    }
+}
+
+// SAFETY: the bound only makes the ring full earlier.
+unsafe impl<M: Machine, T: Send + 'static> ExactQueue<M> for Spsc<M, T> {
+    fn exactly(capacity: usize) -> Result<Self, BadBound> {
+        Ok(Self::with_places(places_for(capacity)?, capacity, 0))
+    }
+
+    fn len(&self) -> usize {
+        // Acquire: the tail that is read next is not behind this head. Relaxed: no item is accessed.
+        let head = self.head.count.load(Acquire);
+        // More items than there are places may pass between the two reads.
+        (self.tail.count.load(Relaxed).wrapping_sub(head) as usize).min(self.capacity)
+    }
+
+    unsafe fn put_some(&self, items: &[T], wait: Wait) -> usize
+    where
+        T: Copy,
+    {
+        // SAFETY: the caller is the only producer.
+        unsafe { self.enqueue_burst(items, wait) }
+    }
+
+    unsafe fn take_some(&self, items: &mut [T], wait: Wait) -> usize
+    where
+        T: Copy,
+    {
+        // SAFETY: the caller is the only consumer.
+        unsafe { self.dequeue_burst(items, wait) }
     }
 }
 

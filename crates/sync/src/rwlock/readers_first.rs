@@ -59,6 +59,7 @@ unsafe impl<M: Machine> RawRwLock<M> for ReadersFirst<M> {
         what: "one word, the writer's bit and the number of readers; readers pass waiting writers",
         source: "pthread_rwlock_t's default preference in glibc",
         limits: "a writer may starve; the last holder's release wakes all waiters",
+        turns: false,
     };
 
     fn new() -> Self {

@@ -4,13 +4,15 @@
 use super::{RawRwLock, RwLockInfo};
 use baton_machine::{Machine, Native};
 
-/// Passes every reader-writer lock (its module, its type and its abilities, of which there are none
-/// yet) to the macro named in brackets, after the tokens that follow the brackets.
+/// Passes every reader-writer lock (its module, its type and its abilities) to the macro named in
+/// brackets, after the tokens that follow the brackets. The ability is `turns`
+/// ([`TurnsRwLock`](super::TurnsRwLock)).
 #[macro_export]
 macro_rules! every_rwlock {
     ([$($then:tt)*] $($before:tt)*) => {
         $($then)*! { $($before)*
             readers_first::ReadersFirst [],
+            phases::Phases [turns],
         }
     };
 }

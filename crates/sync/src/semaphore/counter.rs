@@ -3,7 +3,7 @@
 
 use super::{RawSemaphore, SemaphoreInfo};
 use baton_machine::Ordering::{Acquire, Relaxed, Release};
-use baton_machine::{Atomic, Machine, Wait, WaitResult};
+use baton_machine::{Atomic, Deadline, Machine, Wait, WaitResult};
 
 /// The count of permits, alone in its pair of cache lines.
 #[repr(C, align(128))]
@@ -25,19 +25,32 @@ unsafe impl<M: Machine> RawSemaphore<M> for Counter<M> {
         Counter(M::Atomic::new(permits))
     }
 
-    fn take(&self, wait: Wait) {
+    fn try_take(&self) -> bool {
+        // Relaxed: only a guess at the number; the exchange below acquires.
+        let mut permits = self.0.load(Relaxed);
+        while permits != 0 {
+            // Acquire: see what came before the post. Relaxed on failure: the new number is tried.
+            match self.0.compare_exchange(permits, permits - 1, Acquire, Relaxed) {
+                Ok(_) => return true,
+                Err(now) => permits = now,
+            }
+        }
+        false
+    }
+
+    fn take_until(&self, wait: Wait, deadline: Option<Deadline>) -> bool {
         // Relaxed: only a guess at the number; the exchange below acquires.
         let mut permits = self.0.load(Relaxed);
         loop {
             if permits == 0 {
-                permits = match M::wait_while(&self.0, 0, wait, None) {
+                permits = match M::wait_while(&self.0, 0, wait, deadline) {
                     WaitResult::Changed(now) => now,
-                    WaitResult::Expired => unreachable!("no deadline was given"),
+                    WaitResult::Expired => return false,
                 };
             }
             // Acquire: see what came before the post. Relaxed on failure: the new number is tried.
             match self.0.compare_exchange(permits, permits - 1, Acquire, Relaxed) {
-                Ok(_) => return,
+                Ok(_) => return true,
                 Err(now) => permits = now,
             }
         }
@@ -47,5 +60,21 @@ unsafe impl<M: Machine> RawSemaphore<M> for Counter<M> {
         // Release: what this thread did comes before the take that gets the permit.
         self.0.fetch_add(1, Release);
         M::wake::<u32>(&self.0, 1, wait);
+    }
+
+    fn try_post(&self, wait: Wait) -> bool {
+        // Relaxed: a guess; the exchange decides.
+        let mut permits = self.0.load(Relaxed);
+        while permits != u32::MAX {
+            // Release: as in `post`.
+            match self.0.compare_exchange(permits, permits + 1, Release, Relaxed) {
+                Ok(_) => {
+                    M::wake::<u32>(&self.0, 1, wait);
+                    return true;
+                }
+                Err(now) => permits = now,
+            }
+        }
+        false
     }
 }

@@ -6,7 +6,7 @@ every_semaphore!([crate::registry::modules]);
 
 pub use registry::{SEMAPHORES, SemaphoreVisitor, UnknownSemaphore, visit};
 
-use baton_machine::{Machine, Wait};
+use baton_machine::{Deadline, Machine, Wait};
 
 /// The description of a semaphore.
 #[derive(Clone, Copy, Debug)]
@@ -35,8 +35,20 @@ pub unsafe trait RawSemaphore<M: Machine>: Sized + Send + Sync + 'static {
     fn new(permits: u32) -> Self;
 
     /// Takes a permit, waiting while there is none.
-    fn take(&self, wait: Wait);
+    fn take(&self, wait: Wait) {
+        let taken = self.take_until(wait, None);
+        debug_assert!(taken, "a wait without a deadline expired");
+    }
 
-    /// Adds a permit.
+    /// Takes a permit if there is one. Returns whether it did.
+    fn try_take(&self) -> bool;
+
+    /// Takes a permit, waiting while there is none; returns false if the deadline passed first.
+    fn take_until(&self, wait: Wait, deadline: Option<Deadline>) -> bool;
+
+    /// Adds a permit. There must be room in the count.
     fn post(&self, wait: Wait);
+
+    /// Adds a permit, or returns false if the semaphore has as many permits as it can count.
+    fn try_post(&self, wait: Wait) -> bool;
 }

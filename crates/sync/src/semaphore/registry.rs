@@ -11,6 +11,7 @@ macro_rules! every_semaphore {
     ([$($then:tt)*] $($before:tt)*) => {
         $($then)*! { $($before)*
             counter::Counter [],
+            flagged::Flagged [],
         }
     };
 }

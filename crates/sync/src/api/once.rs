@@ -1,0 +1,122 @@
+//! An initialization with a wait policy.
+
+use super::policy::{Adaptive, WaitPolicy, after};
+use crate::once::{Once as Raw, Poisoned};
+use baton_machine::{Deadline, Native};
+use core::marker::PhantomData;
+use core::time::Duration;
+
+/// An initialization that one thread runs while the others wait for it.
+///
+/// ```
+/// use baton_sync::Once;
+///
+/// static TABLE: Once = Once::new();
+///
+/// let mut runs = 0;
+/// TABLE.call_once(|| runs += 1);
+/// TABLE.call_once(|| runs += 1);
+/// assert_eq!(runs, 1);
+/// ```
+#[repr(transparent)]
+pub struct Once<W = Adaptive> {
+    raw: Raw<Native>,
+    wait: PhantomData<fn() -> W>,
+}
+
+impl<W: WaitPolicy> Once<W> {
+    /// Creates an initialization that no thread has begun.
+    pub const fn new() -> Self {
+        Once { raw: Raw::fresh(), wait: PhantomData }
+    }
+
+    /// Creates an initialization that has been done.
+    pub const fn new_completed() -> Self {
+        Once { raw: Raw::finished(), wait: PhantomData }
+    }
+
+    /// Runs `init` if no thread has run one, or waits until the thread that does has ended.
+    ///
+    /// # Panics
+    /// Panics if `init` panicked in an earlier call.
+    #[inline]
+    pub fn call_once(&self, init: impl FnOnce()) {
+        if let Err(poisoned) = self.raw.call(W::WAIT, init) {
+            panic!("{poisoned}");
+        }
+    }
+
+    /// [`Once::call_once`] that also runs `init` after a panic. `init` is told whether there was
+    /// one.
+    #[inline]
+    pub fn call_once_force(&self, init: impl FnOnce(bool)) {
+        self.raw.call_anyway(W::WAIT, init);
+    }
+
+    /// Whether the initialization is done.
+    #[inline]
+    pub fn is_completed(&self) -> bool {
+        self.raw.is_done()
+    }
+
+    /// Whether the initialization panicked.
+    pub fn is_poisoned(&self) -> bool {
+        self.raw.is_poisoned()
+    }
+
+    /// Waits until another thread has run the initialization.
+    ///
+    /// # Errors
+    /// Fails if the initialization panicked.
+    pub fn wait(&self) -> Result<(), Poisoned> {
+        self.raw.wait_for(W::WAIT, None).map(|_| ())
+    }
+
+    /// [`Once::wait`] until `deadline` at the latest. Returns whether the initialization is done.
+    ///
+    /// # Errors
+    /// Fails if the initialization panicked.
+    pub fn wait_until(&self, deadline: Deadline) -> Result<bool, Poisoned> {
+        self.raw.wait_for(W::WAIT, Some(deadline))
+    }
+
+    /// [`Once::wait_until`] a time from now.
+    ///
+    /// # Errors
+    /// Fails if the initialization panicked.
+    pub fn wait_for(&self, timeout: Duration) -> Result<bool, Poisoned> {
+        self.wait_until(after(timeout))
+    }
+}
+
+impl<W: WaitPolicy> Default for Once<W> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<W> core::fmt::Debug for Once<W> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Once").field("done", &self.raw.is_done()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    #[test]
+    fn a_panic_poisons_until_the_initialization_is_forced() {
+        let once: Once = Once::new();
+        assert_eq!(once.wait_for(Duration::from_millis(1)), Ok(false));
+        assert!(catch_unwind(AssertUnwindSafe(|| once.call_once(|| panic!("as the test wants")))).is_err());
+        assert!(once.is_poisoned() && !once.is_completed());
+        assert_eq!(once.wait(), Err(Poisoned));
+        assert!(catch_unwind(AssertUnwindSafe(|| once.call_once(|| {}))).is_err());
+        once.call_once_force(|poisoned| assert!(poisoned));
+        assert!(once.is_completed() && once.wait_for(Duration::ZERO) == Ok(true));
+        once.call_once(|| panic!("it is done"));
+        assert!(Once::<Adaptive>::new_completed().is_completed());
+    }
+}

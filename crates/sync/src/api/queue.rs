@@ -1,0 +1,283 @@
+//! Bounded queues with a sender's and a receiver's end.
+
+use super::policy::{Adaptive, WaitPolicy, after};
+use crate::queue::channel::{Channel, NotReceived, NotSent};
+use crate::queue::{BadBound, ExactQueue, mpmc::Mpmc, spsc::Spsc};
+use baton_machine::Ordering::{AcqRel, Relaxed};
+use baton_machine::native::cell::NativeAtomic;
+use baton_machine::{Atomic, Deadline, Native};
+use core::marker::PhantomData;
+use core::time::Duration;
+use std::sync::Arc;
+
+/// How many senders and receivers a queue has, and so which algorithm it is.
+pub trait Kind: 'static {
+    /// The queue for items of type `T`.
+    type Queue<T: Send + 'static>: ExactQueue<Native, Item = T>;
+}
+
+/// A kind of queue whose sender can be cloned.
+pub trait ManySenders: Kind {}
+/// A kind of queue whose receiver can be cloned.
+pub trait ManyReceivers: Kind {}
+
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $kind:ident $queue:ident: $($may:ident)*;)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug)]
+        pub enum $kind {}
+        impl Kind for $kind {
+            type Queue<T: Send + 'static> = $queue<Native, T>;
+        }
+        $(impl $may for $kind {})*
+    )*};
+}
+
+kinds! {
+    /// One sender and one receiver, by [`spsc`](crate::queue::spsc).
+    OneToOne Spsc:;
+    /// One sender and any number of receivers, by [`mpmc`](crate::queue::mpmc).
+    OneToMany Mpmc: ManyReceivers;
+    /// Any number of senders and one receiver, by [`mpmc`](crate::queue::mpmc).
+    ManyToOne Mpmc: ManySenders;
+    /// Any number of senders and receivers, by [`mpmc`](crate::queue::mpmc).
+    ManyToMany Mpmc: ManySenders ManyReceivers;
+}
+
+struct Shared<T: Send + 'static, K: Kind> {
+    channel: Channel<Native, K::Queue<T>>,
+    senders: NativeAtomic<usize>,
+    receivers: NativeAtomic<usize>,
+}
+
+/// The end of a queue into which items go. When the last sender is dropped, the queue is closed.
+///
+/// A sender's calls take `&mut self`, so that one thread at a time uses it. Threads that share a
+/// queue have a clone each, which only a kind with [`ManySenders`] has:
+///
+/// ```compile_fail,E0599
+/// let (sender, receiver) = baton_sync::queue_of::<u32, baton_sync::OneToOne>(4).unwrap();
+/// let another = sender.clone();
+/// ```
+pub struct Sender<T: Send + 'static, K: Kind = ManyToMany, W: WaitPolicy = Adaptive> {
+    shared: Arc<Shared<T, K>>,
+    wait: PhantomData<fn() -> W>,
+}
+
+/// The end of a queue from which items come: in the order in which they went in, those of one
+/// sender in its order. When the last receiver is dropped, the queue is closed, and later sends
+/// return their items.
+pub struct Receiver<T: Send + 'static, K: Kind = ManyToMany, W: WaitPolicy = Adaptive> {
+    shared: Arc<Shared<T, K>>,
+    wait: PhantomData<fn() -> W>,
+}
+
+/// Both ends of a queue.
+pub type Ends<T, K = ManyToMany, W = Adaptive> = (Sender<T, K, W>, Receiver<T, K, W>);
+
+/// Makes a queue for exactly `capacity` items, whose threads wait by [`Adaptive`].
+///
+/// ```
+/// use baton_sync::{ManyToOne, queue_of};
+///
+/// let (mut results, mut all) = queue_of::<u64, ManyToOne>(100).unwrap();
+/// std::thread::scope(|s| {
+///     for n in 1..=4 {
+///         let mut results = results.clone();
+///         s.spawn(move || results.send(n * n).unwrap());
+///     }
+///     drop(results);
+///     assert_eq!(all.by_ref().sum::<u64>(), 30);
+/// });
+/// ```
+///
+/// # Errors
+/// Fails if the capacity is 0 or more than 2^30.
+pub fn queue_of<T: Send + 'static, K: Kind>(capacity: usize) -> Result<Ends<T, K>, BadBound> {
+    queue_with(capacity)
+}
+
+/// [`queue_of`] with another wait policy.
+///
+/// # Errors
+/// Fails if the capacity is 0 or more than 2^30.
+pub fn queue_with<T: Send + 'static, K: Kind, W: WaitPolicy>(capacity: usize) -> Result<Ends<T, K, W>, BadBound> {
+    let channel = Channel::new(K::Queue::exactly(capacity)?);
+    let shared = Arc::new(Shared { channel, senders: NativeAtomic::new(1), receivers: NativeAtomic::new(1) });
+    Ok((Sender { shared: shared.clone(), wait: PhantomData }, Receiver { shared, wait: PhantomData }))
+}
+
+macro_rules! ends {
+    ($end:ident $count:ident $many:ident) => {
+        impl<T: Send + 'static, K: Kind, W: WaitPolicy> $end<T, K, W> {
+            /// Closes the queue: no further item goes in, and receivers get the items that are in.
+            /// Waiting senders and receivers return. A send that is under way in another thread may
+            /// still succeed; its item is received by a later call, or dropped with the queue.
+            pub fn close(&self) {
+                self.shared.channel.close(W::WAIT);
+            }
+
+            /// Whether the queue is closed.
+            pub fn is_closed(&self) -> bool {
+                self.shared.channel.is_closed()
+            }
+
+            /// Returns the number of items in the queue. The number may be stale at once.
+            pub fn len(&self) -> usize {
+                self.shared.channel.queue().len()
+            }
+
+            /// Whether the queue has no item. The answer may be stale at once.
+            pub fn is_empty(&self) -> bool {
+                self.len() == 0
+            }
+
+            /// Returns the number of items that the queue can hold.
+            pub fn capacity(&self) -> usize {
+                use crate::queue::RawQueue;
+                self.shared.channel.queue().capacity()
+            }
+        }
+
+        impl<T: Send + 'static, K: $many, W: WaitPolicy> Clone for $end<T, K, W> {
+            fn clone(&self) -> Self {
+                // Relaxed: the clone is made of an end that is counted.
+                self.shared.$count.fetch_add(1, Relaxed);
+                $end { shared: self.shared.clone(), wait: PhantomData }
+            }
+        }
+
+        impl<T: Send + 'static, K: Kind, W: WaitPolicy> Drop for $end<T, K, W> {
+            fn drop(&mut self) {
+                // AcqRel: what all ends of this side did comes before the queue is closed.
+                if self.shared.$count.fetch_add(usize::MAX, AcqRel) == 1 {
+                    self.close();
+                }
+            }
+        }
+
+        impl<T: Send + 'static, K: Kind, W: WaitPolicy> core::fmt::Debug for $end<T, K, W> {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                let (items, capacity) = (self.len(), self.capacity());
+                f.debug_struct(stringify!($end)).field("items", &items).field("capacity", &capacity).finish()
+            }
+        }
+    };
+}
+
+ends! { Sender senders ManySenders }
+ends! { Receiver receivers ManyReceivers }
+
+impl<T: Send + 'static, K: Kind, W: WaitPolicy> Sender<T, K, W> {
+    /// Sends an item if there is room.
+    ///
+    /// # Errors
+    /// Fails if the queue is full or closed; the item comes back.
+    #[inline]
+    pub fn try_send(&mut self, item: T) -> Result<(), NotSent<T>> {
+        // SAFETY: a kind without `ManySenders` has one sender, which the caller has to itself.
+        unsafe { self.shared.channel.try_send(item, W::WAIT) }
+    }
+
+    /// Sends an item, waiting while the queue is full.
+    ///
+    /// # Errors
+    /// Fails if the queue is closed; the item comes back.
+    #[inline]
+    pub fn send(&mut self, item: T) -> Result<(), NotSent<T>> {
+        // SAFETY: as in `try_send`.
+        unsafe { self.shared.channel.send(item, W::WAIT, None) }
+    }
+
+    /// [`Sender::send`] until `deadline` at the latest.
+    ///
+    /// # Errors
+    /// Fails if the queue is closed, or full until the deadline; the item comes back.
+    pub fn send_until(&mut self, item: T, deadline: Deadline) -> Result<(), NotSent<T>> {
+        // SAFETY: as in `try_send`.
+        unsafe { self.shared.channel.send(item, W::WAIT, Some(deadline)) }
+    }
+
+    /// [`Sender::send_until`] a time from now.
+    ///
+    /// # Errors
+    /// As [`Sender::send_until`].
+    pub fn send_for(&mut self, item: T, timeout: Duration) -> Result<(), NotSent<T>> {
+        self.send_until(item, after(timeout))
+    }
+
+    /// Sends all items in order, in as few steps as there is room. Returns how many; fewer than all
+    /// only if the queue is closed.
+    pub fn send_all(&mut self, items: &[T]) -> usize
+    where
+        T: Copy,
+    {
+        let mut sent = 0;
+        while sent < items.len() {
+            // SAFETY: as in `try_send`.
+            match unsafe { self.shared.channel.send_some(&items[sent..], W::WAIT) } {
+                0 => break,
+                some => sent += some,
+            }
+        }
+        sent
+    }
+}
+
+impl<T: Send + 'static, K: Kind, W: WaitPolicy> Receiver<T, K, W> {
+    /// Receives an item if there is one.
+    ///
+    /// # Errors
+    /// Fails if the queue is empty, and says whether it is closed too.
+    #[inline]
+    pub fn try_receive(&mut self) -> Result<T, NotReceived> {
+        // SAFETY: a kind without `ManyReceivers` has one receiver, which the caller has to itself.
+        unsafe { self.shared.channel.try_receive(W::WAIT) }
+    }
+
+    /// Receives an item, waiting while there is none.
+    ///
+    /// # Errors
+    /// Fails if the queue is closed and empty.
+    #[inline]
+    pub fn receive(&mut self) -> Result<T, NotReceived> {
+        // SAFETY: as in `try_receive`.
+        unsafe { self.shared.channel.receive(W::WAIT, None) }
+    }
+
+    /// [`Receiver::receive`] until `deadline` at the latest.
+    ///
+    /// # Errors
+    /// Fails if the queue is closed and empty, or empty until the deadline.
+    pub fn receive_until(&mut self, deadline: Deadline) -> Result<T, NotReceived> {
+        // SAFETY: as in `try_receive`.
+        unsafe { self.shared.channel.receive(W::WAIT, Some(deadline)) }
+    }
+
+    /// [`Receiver::receive_until`] a time from now.
+    ///
+    /// # Errors
+    /// As [`Receiver::receive_until`].
+    pub fn receive_for(&mut self, timeout: Duration) -> Result<T, NotReceived> {
+        self.receive_until(after(timeout))
+    }
+
+    /// Fills the beginning of `items` with as many items as there are, waiting while there is none.
+    /// Returns how many; 0 only if the queue is closed and empty.
+    pub fn receive_some(&mut self, items: &mut [T]) -> usize
+    where
+        T: Copy,
+    {
+        // SAFETY: as in `try_receive`.
+        unsafe { self.shared.channel.receive_some(items, W::WAIT) }
+    }
+}
+
+/// The items, until the queue is closed and empty.
+impl<T: Send + 'static, K: Kind, W: WaitPolicy> Iterator for Receiver<T, K, W> {
+    type Item = T;
+
+    fn next(&mut self) -> Option<T> {
+        self.receive().ok()
+    }
+}

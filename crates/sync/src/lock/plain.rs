@@ -1,0 +1,113 @@
+//! A mutex of one word whose waiters wait by any policy.
+//!
+//! | word | meaning |
+//! | --- | --- |
+//! | 0 `FREE` | free |
+//! | 1 `HELD` | held, no thread waits |
+//! | 2 `AWAITED` | held, a thread may wait |
+//!
+//! An unlock subtracts one, which frees the lock if no thread waits: two instructions. With a
+//! waiter it leaves `HELD`, and a store frees the lock. A thread that has waited takes the lock as
+//! `AWAITED`, because it cannot know whether it was the only waiter.
+
+use super::{Counted, LockInfo, Posix, RawLock, TimedLock, TryLock, Waits, ZeroInit};
+use baton_machine::Ordering::{Acquire, Relaxed, Release};
+use baton_machine::{Atomic, Deadline, Machine, Wait, WaitResult};
+
+const FREE: u32 = 0;
+const HELD: u32 = 1;
+const AWAITED: u32 = 2;
+
+/// The mutex: its word is `FREE`, `HELD` or `AWAITED`.
+#[repr(transparent)]
+pub struct Plain<M: Machine> {
+    word: M::Atomic<u32>,
+}
+
+impl<M: Machine> Plain<M> {
+    /// Waits until the lock is taken. Returns `None` if the deadline passed first.
+    #[cold]
+    fn contend(&self, wait: Wait, deadline: Option<Deadline>) -> Option<()> {
+        // Acquire: see the last holder's writes, if the lock was free.
+        while self.word.swap(AWAITED, Acquire) != FREE {
+            if M::wait_while(&self.word, AWAITED, wait, deadline) == WaitResult::Expired {
+                return None;
+            }
+        }
+        Some(())
+    }
+
+    /// Frees the lock after an unlock that found it `AWAITED`, and wakes one waiter.
+    #[cold]
+    fn free(&self, wait: Wait) {
+        let word: *const M::Atomic<u32> = &self.word;
+        // Release: the next holder sees this thread's writes. The swap could be a store, but loom
+        // then lets a waiter's swap be the last write, and the waiter wait for ever.
+        self.word.swap(FREE, Release);
+        // Waking one waiter is enough: that thread takes the lock as AWAITED, and so wakes the next
+        // waiter when it unlocks.
+        M::wake::<u32>(word, 1, wait);
+    }
+}
+
+// SAFETY: the lock is one word, free when zero.
+unsafe impl<M: Machine> ZeroInit for Plain<M> {}
+
+// SAFETY: only the thread whose exchange found FREE holds the lock. Only the holder subtracts or
+// stores FREE; between its subtraction and its store the word is not FREE.
+unsafe impl<M: Machine> RawLock<M> for Plain<M> {
+    type Token = ();
+    const INFO: LockInfo = LockInfo {
+        name: "plain",
+        what: "mutex of three states whose waiters wait by any policy; an unlock is one subtraction",
+        source: "Drepper, Futexes Are Tricky, mutex 2",
+        limits: "no order among waiters",
+        fifo: false,
+        try_lock: true,
+        timed: true,
+        hints: false,
+        posix: Posix::Yes,
+        general: true,
+        waits: Waits::Any,
+        counted: Counted { instructions: 9.0, accesses: 2 },
+        c_number: 20,
+    };
+
+    fn new() -> Self {
+        Plain { word: M::Atomic::new(FREE) }
+    }
+
+    #[inline]
+    fn lock(&self, wait: Wait) {
+        if self.try_lock().is_none() {
+            let taken = self.contend(wait, None);
+            debug_assert!(taken.is_some(), "a wait without a deadline expired");
+        }
+    }
+
+    #[inline]
+    unsafe fn unlock(&self, (): (), wait: Wait) {
+        // Release: the next holder sees this thread's writes, if this frees the lock.
+        if self.word.fetch_add(HELD.wrapping_neg(), Release) != HELD {
+            self.free(wait);
+        }
+    }
+}
+
+// SAFETY: like `lock`; a failed exchange writes nothing.
+unsafe impl<M: Machine> TryLock<M> for Plain<M> {
+    #[inline]
+    fn try_lock(&self) -> Option<()> {
+        // Acquire: see the last holder's writes.
+        self.word.compare_exchange(FREE, HELD, Acquire, Relaxed).ok().map(drop)
+    }
+}
+
+// SAFETY: like `lock`. A thread that gives up leaves AWAITED behind: at worst one wake-up finds no
+// waiter. If it was woken and found the lock taken again, it has since set AWAITED, so that the
+// holder wakes the next waiter.
+unsafe impl<M: Machine> TimedLock<M> for Plain<M> {
+    fn lock_until(&self, wait: Wait, deadline: Deadline) -> Option<()> {
+        self.try_lock().or_else(|| self.contend(wait, Some(deadline)))
+    }
+}

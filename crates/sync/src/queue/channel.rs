@@ -1,0 +1,299 @@
+//! A queue that can be closed, whose users sleep until there is an item or room, or until a
+//! deadline. It adds to a queue two events and a flag; a call that need not wait costs a fence and
+//! two loads more than the queue's own.
+
+use super::ExactQueue;
+use crate::event::chain::Chain;
+use crate::event::{Ended, RawEvent};
+use baton_machine::Ordering::{Acquire, Relaxed, Release};
+use baton_machine::{Atomic, Deadline, Machine, Wait};
+
+/// The policy with which the queue itself is called: its own waits and wake-ups are not used.
+const QUIET: Wait = Wait::Pause;
+
+/// Why an item was not taken in. The item comes back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotSent<T> {
+    /// There is no room.
+    Full(T),
+    /// The channel is closed.
+    Closed(T),
+    /// There was no room before the deadline.
+    Expired(T),
+}
+
+impl<T> NotSent<T> {
+    /// Returns the item.
+    pub fn into_item(self) -> T {
+        match self {
+            NotSent::Full(item) | NotSent::Closed(item) | NotSent::Expired(item) => item,
+        }
+    }
+}
+
+impl<T> core::fmt::Display for NotSent<T> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(match self {
+            NotSent::Full(_) => "the queue is full",
+            NotSent::Closed(_) => "the queue is closed",
+            NotSent::Expired(_) => "the queue had no room before the deadline",
+        })
+    }
+}
+
+impl<T: core::fmt::Debug> std::error::Error for NotSent<T> {}
+
+/// Why there is no item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotReceived {
+    /// There is none now.
+    #[error("the queue is empty")]
+    Empty,
+    /// The channel is closed, and its items have been received.
+    #[error("the queue is closed and empty")]
+    Closed,
+    /// There was none before the deadline.
+    #[error("the queue had no item before the deadline")]
+    Expired,
+}
+
+/// A value alone in its pair of cache lines.
+#[repr(C, align(128))]
+struct Alone<T>(T);
+
+/// A queue with what its users need to wait for each other.
+pub struct Channel<M: Machine, Q> {
+    queue: Q,
+    /// Consumers that wait for an item.
+    items: Alone<Chain<M>>,
+    /// Producers that wait for room.
+    room: Alone<Chain<M>>,
+    /// 1 when the channel is closed.
+    closed: Alone<M::Atomic<u32>>,
+}
+
+impl<M: Machine, Q: ExactQueue<M>> Channel<M, Q> {
+    /// Makes an open channel of an empty queue.
+    pub fn new(queue: Q) -> Self {
+        let closed = Alone(M::Atomic::new(0));
+        Channel { queue, items: Alone(Chain::new()), room: Alone(Chain::new()), closed }
+    }
+
+    /// Returns the queue.
+    pub fn queue(&self) -> &Q {
+        &self.queue
+    }
+
+    fn has_room(&self) -> bool {
+        self.queue.len() < self.queue.capacity()
+    }
+
+    /// Whether the channel is closed.
+    #[inline]
+    pub fn is_closed(&self) -> bool {
+        // Acquire: items that were sent before the channel was closed are seen.
+        self.closed.0.load(Acquire) != 0
+    }
+
+    /// Closes the channel: no further item is taken in, and waiting threads return. A send that is
+    /// under way may still succeed; its item is received by a later call, or dropped with the queue.
+    pub fn close(&self, wait: Wait) {
+        // Release: pairs with the load in `is_closed`.
+        self.closed.0.store(1, Release);
+        self.items.0.notify_all(wait);
+        self.room.0.notify_all(wait);
+    }
+
+    /// Sends an item if there is room.
+    ///
+    /// # Errors
+    /// Fails if the channel is full or closed; the item comes back.
+    ///
+    /// # Safety
+    /// The rules of [`RawQueue::try_enqueue`](super::RawQueue::try_enqueue) hold.
+    #[inline]
+    pub unsafe fn try_send(&self, item: Q::Item, wait: Wait) -> Result<(), NotSent<Q::Item>> {
+        // Relaxed: a thread that closes the channel does not wait for sends under way.
+        if self.closed.0.load(Relaxed) != 0 {
+            return Err(NotSent::Closed(item));
+        }
+        // SAFETY: guaranteed by the caller.
+        match unsafe { self.queue.try_enqueue(item, QUIET) } {
+            Ok(()) => {
+                self.items.0.notify_one(wait);
+                Ok(())
+            }
+            Err(item) => Err(NotSent::Full(item)),
+        }
+    }
+
+    /// Receives an item if there is one.
+    ///
+    /// # Errors
+    /// Fails if the channel is empty, and says whether it is closed too.
+    ///
+    /// # Safety
+    /// The rules of [`RawQueue::try_dequeue`](super::RawQueue::try_dequeue) hold.
+    #[inline]
+    pub unsafe fn try_receive(&self, wait: Wait) -> Result<Q::Item, NotReceived> {
+        // SAFETY: guaranteed by the caller.
+        match unsafe { self.queue.try_dequeue(QUIET) } {
+            Some(item) => {
+                self.room.0.notify_one(wait);
+                Ok(item)
+            }
+            // SAFETY: guaranteed by the caller.
+            None => unsafe { self.receive_last(wait) },
+        }
+    }
+
+    /// Looks once more if the channel is closed: an item may have come before.
+    ///
+    /// # Safety
+    /// As [`try_receive`](Channel::try_receive).
+    #[cold]
+    unsafe fn receive_last(&self, wait: Wait) -> Result<Q::Item, NotReceived> {
+        if !self.is_closed() {
+            return Err(NotReceived::Empty);
+        }
+        // SAFETY: guaranteed by the caller.
+        let item = unsafe { self.queue.try_dequeue(QUIET) }.ok_or(NotReceived::Closed)?;
+        self.room.0.notify_one(wait);
+        Ok(item)
+    }
+
+    /// Sends an item, waiting while there is no room.
+    ///
+    /// # Errors
+    /// Fails if the channel is closed or the deadline passes first; the item comes back.
+    ///
+    /// # Safety
+    /// As [`try_send`](Channel::try_send).
+    #[inline]
+    pub unsafe fn send(&self, item: Q::Item, wait: Wait, deadline: Option<Deadline>) -> Result<(), NotSent<Q::Item>> {
+        // SAFETY: guaranteed by the caller.
+        match unsafe { self.try_send(item, wait) } {
+            Err(NotSent::Full(item)) => {
+                let mut left = Some(item);
+                // SAFETY: guaranteed by the caller.
+                let mut again = || match unsafe { self.try_send(left.take()?, wait) } {
+                    Ok(()) => Some(Ok(())),
+                    Err(NotSent::Full(item)) => {
+                        left = Some(item);
+                        None
+                    }
+                    Err(closed) => Some(Err(closed)),
+                };
+                let sent = until(&self.room.0, wait, deadline, &mut again, &|| self.has_room());
+                sent.unwrap_or_else(|| match left {
+                    Some(item) => Err(NotSent::Expired(item)),
+                    None => Ok(()),
+                })
+            }
+            done => done,
+        }
+    }
+
+    /// Receives an item, waiting while there is none.
+    ///
+    /// # Errors
+    /// Fails if the channel is closed and empty, or if the deadline passes first.
+    ///
+    /// # Safety
+    /// As [`try_receive`](Channel::try_receive).
+    #[inline]
+    pub unsafe fn receive(&self, wait: Wait, deadline: Option<Deadline>) -> Result<Q::Item, NotReceived> {
+        // SAFETY: guaranteed by the caller.
+        let mut again = || match unsafe { self.try_receive(wait) } {
+            Err(NotReceived::Empty) => None,
+            done => Some(done),
+        };
+        match again() {
+            Some(done) => done,
+            None => until(&self.items.0, wait, deadline, &mut again, &|| !self.queue.is_empty())
+                .unwrap_or(Err(NotReceived::Expired)),
+        }
+    }
+
+    /// Sends the first of `items`, as many as there is room for, waiting while there is none.
+    /// Returns how many; 0 if the channel is closed.
+    ///
+    /// # Safety
+    /// As [`try_send`](Channel::try_send).
+    pub unsafe fn send_some(&self, items: &[Q::Item], wait: Wait) -> usize
+    where
+        Q::Item: Copy,
+    {
+        let mut again = || {
+            // Relaxed: as in `try_send`.
+            if items.is_empty() || self.closed.0.load(Relaxed) != 0 {
+                return Some(0);
+            }
+            // SAFETY: guaranteed by the caller.
+            let count = unsafe { self.queue.put_some(items, QUIET) };
+            self.items.0.notify(count, wait);
+            (count != 0).then_some(count)
+        };
+        again().or_else(|| until(&self.room.0, wait, None, &mut again, &|| self.has_room())).unwrap_or(0)
+    }
+
+    /// Fills the beginning of `items` with as many items as there are, waiting while there is none.
+    /// Returns how many; 0 if the channel is closed and empty.
+    ///
+    /// # Safety
+    /// As [`try_receive`](Channel::try_receive).
+    pub unsafe fn receive_some(&self, items: &mut [Q::Item], wait: Wait) -> usize
+    where
+        Q::Item: Copy,
+    {
+        let mut again = || {
+            // Read first: items that were sent before the channel was closed are then found.
+            let closed = items.is_empty() || self.is_closed();
+            // SAFETY: guaranteed by the caller.
+            let count = unsafe { self.queue.take_some(items, QUIET) };
+            self.room.0.notify(count, wait);
+            (closed || count != 0).then_some(count)
+        };
+        again().or_else(|| until(&self.items.0, wait, None, &mut again, &|| !self.queue.is_empty())).unwrap_or(0)
+    }
+}
+
+/// Calls `again` until it returns something, and sleeps in `event` in between. Then wakes another
+/// waiter if there is `more` for it. Returns `None` if the deadline passed first.
+///
+/// A notification can come for an item (or room) that cannot be had yet, as it lies behind one that
+/// another thread is about to hand over. The waiter then sleeps again, and the thread that gets the
+/// one in front must pass the notification on.
+#[cold]
+fn until<M: Machine, R>(
+    event: &Chain<M>,
+    wait: Wait,
+    deadline: Option<Deadline>,
+    again: &mut dyn FnMut() -> Option<R>,
+    more: &dyn Fn() -> bool,
+) -> Option<R> {
+    loop {
+        let waiter = event.prepare(wait);
+        // A notification counts from here on. What came before it is found now.
+        let found = again();
+        let ended = if found.is_some() {
+            Ended::Notified
+        } else {
+            // SAFETY: this thread prepared the waiter, and retires it below.
+            unsafe { event.sleep(waiter, wait, deadline) }
+        };
+        // SAFETY: this thread prepared the waiter, and retires it once.
+        let notified = unsafe { event.retire(waiter, wait) };
+        // A notification that came after something was found was for something else.
+        let passes_on = found.is_some() && notified;
+        if let Some(done) = found.or_else(&mut *again) {
+            if passes_on || more() {
+                event.notify_one(wait);
+            }
+            return Some(done);
+        }
+        if ended == Ended::Expired && !notified {
+            return None;
+        }
+    }
+}
