@@ -106,11 +106,13 @@ install: build
 	$(BUILT)/baton completions bash > '$(DESTDIR)$(PREFIX)/share/bash-completion/completions/baton'
 	$(MAKE) install-c
 
-## install-c: baton.h, baton_lock.h, the C library and its pkg-config file, as built
+## install-c: baton.h, baton.hpp, baton_lock.h, the C library, its pkg-config and its CMake files, as built
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
 MAJOR   := $(firstword $(subst ., ,$(VERSION)))
+MINOR   := $(word 2,$(subst ., ,$(VERSION)))
 install-c:
 	install -D -m 644 crates/capi/include/baton.h '$(DESTDIR)$(PREFIX)/include/baton.h'
+	install -D -m 644 crates/capi/include/baton.hpp '$(DESTDIR)$(PREFIX)/include/baton.hpp'
 	install -D -m 644 crates/capi/include/baton_lock.h '$(DESTDIR)$(PREFIX)/include/baton_lock.h'
 	install -D -m 755 $(BUILT)/libbaton.so '$(DESTDIR)$(PREFIX)/lib/libbaton.so.$(VERSION)'
 	ln -sf libbaton.so.$(VERSION) '$(DESTDIR)$(PREFIX)/lib/libbaton.so.$(MAJOR)'
@@ -118,6 +120,11 @@ install-c:
 	install -D -m 644 $(BUILT)/libbaton.a '$(DESTDIR)$(PREFIX)/lib/libbaton.a'
 	install -d '$(DESTDIR)$(PREFIX)/lib/pkgconfig'
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' crates/capi/baton.pc.in > '$(DESTDIR)$(PREFIX)/lib/pkgconfig/baton.pc'
+	install -d '$(DESTDIR)$(PREFIX)/lib/cmake/Baton'
+	for file in BatonConfig BatonConfigVersion; do \
+	    sed -e 's|@VERSION@|$(VERSION)|' -e 's|@MAJOR@|$(MAJOR)|' -e 's|@MINOR@|$(MINOR)|' crates/capi/$$file.cmake.in \
+	        > '$(DESTDIR)$(PREFIX)/lib/cmake/Baton/'$$file.cmake || exit; \
+	done
 
 tools:
 	@scripts/need $(CARGO) $(CC)

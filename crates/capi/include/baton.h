@@ -1,7 +1,8 @@
-/* baton.h: Baton's locks and barriers for C and C++, and markers for its profiler.
+/* baton.h: Baton's locks, barriers and queues for C and C++, and markers for its profiler. <baton.hpp> has them as C++
+ * classes.
  *
- * The two parts are independent:
- *   - locks and barriers: link with libbaton (pkg-config --cflags --libs baton);
+ * The parts are independent:
+ *   - locks, barriers and queues: link with libbaton (pkg-config --cflags --libs baton; CMake: find_package(Baton));
  *   - markers: need no library. They take effect only under `baton profile`, or as a progress point of `baton try`.
  *
  * Functions that can fail report it in their result, as each comment says; baton_last_error() then gives the reason.
@@ -22,7 +23,123 @@ struct timespec; /* strict C99 headers do not declare it; POSIX does */
 extern "C" {
 #endif
 
-/* ---- locks ---------------------------------------------------------------------------------------------------- */
+/* ---- objects in your memory ----------------------------------------------------------------------------------- */
+
+/* The objects of this part begin as a constant, lie in your memory, and never allocate. Their waiters learn how long waits
+ * last, and sleep when that is cheaper (the policy "adaptive"). An object may be freed as soon as no thread uses it, also
+ * while another thread is inside the call that released it. An object must not move while it is used, and is not shared
+ * between processes. Deadlines are absolute times on `clock`, CLOCK_MONOTONIC or CLOCK_REALTIME; calls with a deadline
+ * return EINVAL for another clock or an invalid time. */
+
+/* A mutex, without an order among waiters. Only the thread that holds it may unlock it. */
+typedef struct baton_mutex { uint32_t word; } baton_mutex;
+#define BATON_MUTEX_INIT { 0 }
+
+void baton_mutex_lock(baton_mutex *mutex);
+int baton_mutex_trylock(baton_mutex *mutex); /* 0 or EBUSY */
+int baton_mutex_timedlock(baton_mutex *mutex, int clock, const struct timespec *until); /* 0, ETIMEDOUT or EINVAL */
+void baton_mutex_unlock(baton_mutex *mutex);
+
+/* A reader-writer lock in which readers and writers take turns: readers that come while a writer waits let it go first, and
+ * then go before the next writer. At most 131,072 readers at a time; one more stops the program. */
+typedef struct baton_rwlock { uint32_t word; } baton_rwlock;
+#define BATON_RWLOCK_INIT { 0 }
+
+void baton_rwlock_rdlock(baton_rwlock *lock);
+int baton_rwlock_tryrdlock(baton_rwlock *lock); /* 0 or EBUSY */
+int baton_rwlock_timedrdlock(baton_rwlock *lock, int clock, const struct timespec *until); /* 0, ETIMEDOUT or EINVAL */
+/* Reads also where a writer waits: for a thread that may read already. */
+void baton_rwlock_rdlock_recursive(baton_rwlock *lock);
+void baton_rwlock_rdunlock(baton_rwlock *lock);
+void baton_rwlock_wrlock(baton_rwlock *lock);
+int baton_rwlock_trywrlock(baton_rwlock *lock); /* 0 or EBUSY */
+int baton_rwlock_timedwrlock(baton_rwlock *lock, int clock, const struct timespec *until); /* 0, ETIMEDOUT or EINVAL */
+void baton_rwlock_wrunlock(baton_rwlock *lock);
+/* Reads with the right to write later, which one thread at a time can have, beside readers. */
+void baton_rwlock_uplock(baton_rwlock *lock);
+int baton_rwlock_tryuplock(baton_rwlock *lock); /* 0 or EBUSY */
+void baton_rwlock_upunlock(baton_rwlock *lock);
+/* Makes such a read a write, when the other readers have left. */
+void baton_rwlock_upgrade(baton_rwlock *lock);
+int baton_rwlock_tryupgrade(baton_rwlock *lock); /* 0, or EBUSY and the thread goes on reading */
+/* Makes a write a read, or a read with the right to write later; no other thread writes in between. */
+void baton_rwlock_downgrade(baton_rwlock *lock);
+void baton_rwlock_downgrade_up(baton_rwlock *lock);
+
+/* A condition variable. All threads that wait at the same time must use the same mutex. */
+typedef struct baton_cond { uintptr_t word; } baton_cond;
+#define BATON_COND_INIT { 0 }
+
+void baton_cond_wait(baton_cond *cond, baton_mutex *mutex);
+/* 0, ETIMEDOUT, or EINVAL, and then the mutex was not released. */
+int baton_cond_timedwait(baton_cond *cond, baton_mutex *mutex, int clock, const struct timespec *until);
+void baton_cond_signal(baton_cond *cond); /* wakes the thread that has waited longest */
+void baton_cond_broadcast(baton_cond *cond); /* wakes all, each when the one before it has the mutex */
+
+/* An initialization that one thread runs, while the others wait for it. */
+typedef struct baton_once { uint32_t word; } baton_once;
+#define BATON_ONCE_INIT { 0 }
+
+void baton_once_call(baton_once *once, void (*init)(void *argument), void *argument);
+int baton_once_done(const baton_once *once); /* whether it is done */
+
+/* A semaphore with up to 2^31 - 1 permits. */
+typedef struct baton_semaphore { uint32_t word; } baton_semaphore;
+#define BATON_SEMAPHORE_INIT(permits) { permits }
+
+void baton_semaphore_take(baton_semaphore *semaphore);
+int baton_semaphore_trytake(baton_semaphore *semaphore); /* 0 or EAGAIN */
+/* 0, ETIMEDOUT or EINVAL. */
+int baton_semaphore_timedtake(baton_semaphore *semaphore, int clock, const struct timespec *until);
+int baton_semaphore_post(baton_semaphore *semaphore); /* 0 or EOVERFLOW */
+
+/* A barrier that needs no index: each call of `threads` threads is a meeting. Other barriers are below. */
+typedef struct __attribute__((aligned(128))) baton_meeting {
+    uint64_t arrived;
+    uint32_t threads;
+    uint32_t unused[29];
+    uint32_t word;
+    uint32_t unused_too[31];
+} baton_meeting;
+#define BATON_MEETING_INIT(threads) { 0, threads, { 0 }, 0, { 0 } }
+
+int baton_meeting_wait(baton_meeting *meeting); /* 1 in one thread, 0 in the others; -1 if it is for no threads */
+
+/* A queue of items of one size, first in first out, with any number of threads on each side. It has one mutex: a thread that
+ * loses its CPU inside of a call holds up the others. Items are copied. For queues without a mutex, use Rust. */
+typedef struct baton_queue {
+    baton_mutex mutex;
+    baton_cond items, room;
+    void *storage;
+    size_t item_size, capacity, first, count;
+    uint32_t closed;
+} baton_queue;
+
+/* A queue for exactly as many items as the array `storage` has. */
+#define BATON_QUEUE_INIT(storage) BATON_QUEUE_INIT_AT(storage, sizeof (storage)[0], sizeof(storage) / sizeof (storage)[0])
+/* A queue for `capacity` items of `item_size` bytes in the memory at `storage`. */
+#define BATON_QUEUE_INIT_AT(storage, item_size, capacity) \
+    { BATON_MUTEX_INIT, BATON_COND_INIT, BATON_COND_INIT, storage, item_size, capacity, 0, 0, 0 }
+
+/* These copy an item in. They return 0, EPIPE if the queue is closed, EAGAIN if it is full (try), ETIMEDOUT (timed), or
+ * EINVAL for a queue without storage, capacity or size. */
+int baton_queue_put(baton_queue *queue, const void *item);
+int baton_queue_tryput(baton_queue *queue, const void *item);
+int baton_queue_timedput(baton_queue *queue, const void *item, int clock, const struct timespec *until);
+/* Copies all items in, waiting for room, and writes to `done` (which may be NULL) how many went in. */
+int baton_queue_put_all(baton_queue *queue, const void *items, size_t count, size_t *done);
+/* These copy the oldest item out. They return 0, EPIPE if the queue is closed and empty, EAGAIN if it is empty (try),
+ * ETIMEDOUT (timed), or EINVAL as above. */
+int baton_queue_get(baton_queue *queue, void *item);
+int baton_queue_tryget(baton_queue *queue, void *item);
+int baton_queue_timedget(baton_queue *queue, void *item, int clock, const struct timespec *until);
+/* Copies up to `count` of the oldest items out, waiting for the first, and writes to `done` how many came out. */
+int baton_queue_get_some(baton_queue *queue, void *items, size_t count, size_t *done);
+/* Closes the queue: no further item goes in, the items that are in come out, and waiting threads return. Returns 0. */
+int baton_queue_close(baton_queue *queue);
+size_t baton_queue_length(baton_queue *queue); /* number of items; may be stale at once */
+
+/* ---- locks of all algorithms ---------------------------------------------------------------------------------- */
 
 /* A lock; opaque. */
 typedef struct baton_lock baton_lock;

@@ -1,10 +1,13 @@
-//! The C interface that `include/baton.h` declares. A lock or barrier is chosen by name at run
-//! time, so each call goes through one indirect jump.
+//! The C interface that `include/baton.h` declares: objects in the caller's memory, and locks and
+//! barriers of all algorithms that are chosen by name at run time.
 //!
 //! | file | holds |
 //! | --- | --- |
 //! | [`lock`] | locks of all algorithms behind one type |
 //! | [`barrier`] | barriers of all algorithms behind one type |
+//! | [`fixed`] | objects in the caller's memory, without allocation |
+//! | [`queue`] | a queue in the caller's memory |
+//! | `time` | times of C |
 //! | [`error`] | the last error, as text |
 //!
 //! The markers of `baton.h` are inline functions that find the preload library by themselves, so no
@@ -14,7 +17,10 @@
 
 pub mod barrier;
 pub mod error;
+pub mod fixed;
 pub mod lock;
+pub mod queue;
+mod time;
 
 use baton_machine::{Native, Wait};
 use std::ffi::{CStr, c_char};

@@ -1,9 +1,8 @@
 //! Locks of all algorithms behind one type. C has no place for the holder's token, so the lock
 //! itself keeps it.
 
-use crate::{error, first_wait, text};
-use baton_machine::units::Nanos;
-use baton_machine::{Clock, Deadline, Native, Wait};
+use crate::{error, first_wait, text, time::deadline};
+use baton_machine::{Deadline, Native, Wait};
 use baton_sync::lock::{
     self, LOCKS, LockError, LockInfo, LockVisitor, RawLock, TimedLock, TimedVisitor, Token, TryLock, TryVisitor,
     ZeroInit,
@@ -238,11 +237,8 @@ pub unsafe extern "C" fn baton_lock_timedlock(
     until: *const libc::timespec,
 ) -> c_int {
     // SAFETY: the caller promises that the lock is alive and that `until` is a time or null.
-    let (lock, until) = unsafe { (&*lock, until.as_ref()) };
-    let Some(deadline) = deadline(clock, until) else {
-        error::set("expected CLOCK_MONOTONIC or CLOCK_REALTIME and a time with 0 to 999,999,999 nanoseconds");
-        return libc::EINVAL;
-    };
+    let (lock, deadline) = unsafe { (&*lock, deadline(clock, until)) };
+    let Some(deadline) = deadline else { return libc::EINVAL };
     match lock.any.lock_until(deadline) {
         Some(true) => 0,
         Some(false) => libc::ETIMEDOUT,
@@ -251,20 +247,6 @@ pub unsafe extern "C" fn baton_lock_timedlock(
             libc::ENOTSUP
         }
     }
-}
-
-/// Converts a C time to a deadline, or returns `None` if clock or time is invalid. A time before
-/// 1970 becomes one that has passed.
-fn deadline(clock: libc::clockid_t, until: Option<&libc::timespec>) -> Option<Deadline> {
-    let clock = match clock {
-        libc::CLOCK_MONOTONIC => Clock::Monotonic,
-        libc::CLOCK_REALTIME => Clock::Realtime,
-        _ => return None,
-    };
-    let until = until.filter(|t| (0..1_000_000_000).contains(&t.tv_nsec))?;
-    let seconds = u64::try_from(until.tv_sec).unwrap_or(0);
-    let at = seconds.saturating_mul(1_000_000_000).saturating_add(until.tv_nsec as u64);
-    Some(Deadline { at: Nanos(at), clock })
 }
 
 /// Releases a lock.

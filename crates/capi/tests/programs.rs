@@ -126,6 +126,63 @@ fn the_cpp_example_guards_its_accounts() {
     assert_eq!(run(&mut installed.start(&guard)).stdout, b"sum 8000\n");
 }
 
+#[test]
+fn objects_in_static_memory_run_a_pipeline() {
+    let Some(cc) = program("cc", "objects_in_static_memory_run_a_pipeline") else { return };
+    if program("pkg-config", "objects_in_static_memory_run_a_pipeline").is_none() {
+        return;
+    }
+    let installed = Installed::new();
+    let mut flags = installed.flags(&["--cflags", "--libs"]);
+    flags.push("-std=gnu11".to_owned());
+    let pipeline = installed.compile(cc, "pipeline.c", &flags);
+    assert_eq!(run(&mut installed.start(&pipeline)).stdout, b"sum 333283335000 of 333283335000\n");
+}
+
+#[test]
+fn the_cpp_classes_fit_the_standards_guards() {
+    let Some(cpp) = program("c++", "the_cpp_classes_fit_the_standards_guards") else { return };
+    if program("pkg-config", "the_cpp_classes_fit_the_standards_guards").is_none() {
+        return;
+    }
+    let installed = Installed::new();
+    for standard in ["-std=c++17", "-std=c++20"] {
+        let mut flags = installed.flags(&["--cflags", "--libs"]);
+        flags.push(standard.to_owned());
+        let objects = installed.compile(cpp, "objects.cpp", &flags);
+        assert_eq!(run(&mut installed.start(&objects)).stdout, b"sum 12497500, filled 1 time\n", "{standard}");
+    }
+}
+
+const CMAKE: &str = r#"
+cmake_minimum_required(VERSION 3.16)
+project(uses_baton CXX)
+find_package(Baton 0.1 REQUIRED)
+add_executable(objects objects.cpp)
+target_compile_features(objects PRIVATE cxx_std_17)
+target_link_libraries(objects PRIVATE Baton::baton)
+find_package(Baton 99 QUIET)
+if(Baton_FOUND)
+  message(FATAL_ERROR "version 99 was found")
+endif()
+"#;
+
+#[test]
+fn cmake_finds_the_package() {
+    const NAME: &str = "cmake_finds_the_package";
+    let (Some(cmake), Some(_)) = (program("cmake", NAME), program("c++", NAME)) else { return };
+    let installed = Installed::new();
+    let project = installed.0.path().join("project");
+    std::fs::create_dir(&project).unwrap();
+    std::fs::write(project.join("CMakeLists.txt"), CMAKE).unwrap();
+    std::fs::copy(root().join("examples/capi/objects.cpp"), project.join("objects.cpp")).unwrap();
+    let build = project.join("build");
+    let prefix = format!("-DCMAKE_PREFIX_PATH={}", installed.0.path().display());
+    run(Command::new(cmake).arg("-S").arg(&project).arg("-B").arg(&build).arg(prefix));
+    run(Command::new(cmake).arg("--build").arg(&build));
+    assert_eq!(run(&mut installed.start(&build.join("objects"))).stdout, b"sum 12497500, filled 1 time\n");
+}
+
 /// Takes the place of the preload library: prints what the markers tell it.
 const LISTENER: &str = r#"
 #include <stdio.h>
