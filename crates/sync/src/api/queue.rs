@@ -281,3 +281,83 @@ impl<T: Send + 'static, K: Kind, W: WaitPolicy> Iterator for Receiver<T, K, W> {
         self.receive().ok()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::policy::Park;
+    use super::*;
+
+    fn passes_on<K: Kind>(capacity: usize, senders: Vec<Sender<u64, K, Park>>, receivers: Vec<Receiver<u64, K, Park>>) {
+        const EACH: u64 = 2_000;
+        let count = senders.len() as u64;
+        let sum: u64 = std::thread::scope(|s| {
+            for (from, mut sender) in (0..).zip(senders) {
+                s.spawn(move || (0..EACH).for_each(|n| sender.send(from * EACH + n).unwrap()));
+            }
+            let receive = |receiver: Receiver<u64, K, Park>| {
+                assert_eq!(receiver.capacity(), capacity);
+                s.spawn(move || receiver.inspect(|n| assert!(*n < count * EACH)).sum::<u64>())
+            };
+            let receivers: Vec<_> = receivers.into_iter().map(receive).collect();
+            receivers.into_iter().map(|thread| thread.join().unwrap()).sum()
+        });
+        assert_eq!(sum, (count * EACH) * (count * EACH - 1) / 2);
+    }
+
+    #[test]
+    fn items_pass_between_any_ends_and_the_last_sender_closes() {
+        for capacity in [1, 3, 64] {
+            let (sender, receiver) = queue_with::<u64, OneToOne, Park>(capacity).unwrap();
+            passes_on(capacity, vec![sender], vec![receiver]);
+            let (sender, receiver) = queue_with::<u64, ManyToOne, Park>(capacity).unwrap();
+            passes_on(capacity, vec![sender.clone(), sender], vec![receiver]);
+            let (sender, receiver) = queue_with::<u64, ManyToMany, Park>(capacity).unwrap();
+            passes_on(capacity, vec![sender.clone(), sender], vec![receiver.clone(), receiver]);
+        }
+    }
+
+    #[test]
+    fn an_item_that_is_not_sent_comes_back_and_each_is_dropped_once() {
+        let item = Arc::new(());
+        let (mut sender, mut receiver) = queue_of::<Arc<()>, OneToOne>(3).unwrap();
+        (0..3).for_each(|_| sender.try_send(item.clone()).unwrap());
+        let back = sender.try_send(item.clone()).unwrap_err();
+        assert_eq!(back, NotSent::Full(item.clone()));
+        drop(back);
+        let soon = Duration::from_millis(1);
+        assert_eq!(sender.send_for(item.clone(), soon), Err(NotSent::Expired(item.clone())));
+        assert!(receiver.receive().is_ok() && sender.len() == 2);
+        receiver.close();
+        assert_eq!(sender.send(item.clone()).unwrap_err().to_string(), "the queue is closed");
+        assert!(receiver.try_receive().is_ok());
+        assert_eq!(Arc::strong_count(&item), 2);
+        drop(receiver);
+        drop(sender);
+        assert_eq!(Arc::strong_count(&item), 1);
+    }
+
+    #[test]
+    fn slices_pass_in_parts() {
+        let (mut sender, mut receiver) = queue_of::<u8, OneToOne>(5).unwrap();
+        let items: Vec<u8> = (0..200).collect();
+        let mut all = Vec::new();
+        std::thread::scope(|s| {
+            s.spawn(|| {
+                assert_eq!(sender.send_all(&items), 200);
+                sender.close();
+                assert_eq!(sender.send_all(&items), 0);
+            });
+            let mut some = [0; 7];
+            loop {
+                match receiver.receive_some(&mut some) {
+                    0 => break,
+                    count => all.extend_from_slice(&some[..count]),
+                }
+            }
+        });
+        assert_eq!(all, items);
+        let ended = receiver.receive_for(Duration::from_millis(1));
+        assert_eq!(ended.unwrap_err(), NotReceived::Closed);
+        assert_eq!(queue_of::<u8, OneToOne>(0).err(), Some(BadBound(0)));
+    }
+}

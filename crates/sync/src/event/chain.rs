@@ -191,13 +191,20 @@ impl<M: Machine> Chain<M> {
     }
 
     /// Notifies up to `most` waiters, oldest first.
+    #[inline]
     pub fn notify(&self, most: usize, wait: Wait) {
         if !self.is_idle() {
-            Self::wake_next(self.call(most, wait), wait);
+            self.notify_waiters(most, wait);
         }
     }
 
+    #[cold]
+    fn notify_waiters(&self, most: usize, wait: Wait) {
+        Self::wake_next(self.call(most, wait), wait);
+    }
+
     /// Whether no thread waits, so that a notification has nothing to do.
+    #[inline(always)]
     fn is_idle(&self) -> bool {
         // SeqCst: either this thread sees the waiter that prepared, or the waiter sees, after its
         // own fence in `join`, the condition that was made true before this notification.
@@ -290,6 +297,7 @@ unsafe impl<M: Machine> RawEvent<M> for Chain<M> {
         notified
     }
 
+    #[inline]
     fn notify_one(&self, wait: Wait) {
         self.notify(1, wait);
     }
