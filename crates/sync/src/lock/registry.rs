@@ -35,6 +35,7 @@ macro_rules! every_lock {
             spin_park_wakes::SpinParkWakes SpinParkWakesMutex [tries gives_up],
             spin_park_once::SpinParkOnce SpinParkOnceMutex [tries gives_up],
             spin_park_granted::SpinParkGranted SpinParkGrantedMutex [tries gives_up],
+            gomp_mutex::Gomp GompMutex [tries gives_up],
             adaptive::Adaptive AdaptiveMutex [tries gives_up],
             futex::Futex FutexMutex [tries gives_up],
             plain::Plain PlainMutex [tries gives_up],

@@ -1,0 +1,44 @@
+//! The waiters of `gomp-mutex` make libgomp's accesses: they only read while the lock is held, one
+//! read a turn, and take the line from each other no more often the longer they wait.
+
+use crate::common;
+use baton_chip::{Options, Simulated, Simulation, Spawn};
+use baton_machine::units::Cycles;
+use baton_machine::{Machine, Owned, Wait};
+use baton_sync::lock::{RawLock, gomp_mutex::Gomp, spin_park::SpinPark};
+use std::rc::Rc;
+
+/// Two waiters make `n` tries each while a third thread holds the lock, and then sleep. Returns a
+/// waiter's operations, the lines that cores took from each other, and the waiters' sleeps.
+fn contended<L: RawLock<Simulated, Token = ()>>(n: u32) -> [u64; 3] {
+    let mut simulation = Simulation::new(&common::cores(3, &[]), &Options::default()).unwrap();
+    let lock = simulation.outside(|| Rc::new(Owned::<Simulated, L>::new(L::new())));
+    let wait = Wait::SpinPark(n);
+    for thread in 0..3u64 {
+        let lock = lock.clone();
+        let body = move || {
+            lock.lock(wait);
+            Simulated::work(Cycles(if thread == 0 { 1_000_000 } else { 100 }));
+            // SAFETY: this thread locked it above.
+            unsafe { lock.unlock((), wait) };
+        };
+        simulation.spawn(Spawn { after: Cycles(1000 * thread), ..Spawn::default() }, body).unwrap();
+    }
+    let outcome = simulation.run().unwrap();
+    assert!(outcome.finished);
+    let sleeps = outcome.threads[1..].iter().map(|thread| thread.counts.sleeps).sum();
+    [outcome.threads[1].counts.operations, outcome.memory.transfers, sleeps]
+}
+
+#[test]
+fn waiters_of_libgomps_mutex_read_and_do_not_try() {
+    let [few, transfers, sleeps] = contended::<Gomp<Simulated>>(10);
+    let [many, still, as_many] = contended::<Gomp<Simulated>>(1010);
+    assert_eq!((many - few, sleeps, as_many), (1000, 2, 2));
+    // Only the order in which the waiters fall asleep differs.
+    assert!(still.abs_diff(transfers) <= 4, "{still} and {transfers}");
+    // The mutex of OCOR's paper tries at each turn, and each try takes the line.
+    let [_, transfers, _] = contended::<SpinPark<Simulated>>(10);
+    let [_, more, _] = contended::<SpinPark<Simulated>>(1010);
+    assert!(more > transfers + 100, "{more} and {transfers}");
+}
