@@ -134,6 +134,7 @@ unsafe extern "C-unwind" fn set<P: Probe, const NEST: bool>(at: OmpLock, site: u
 
 unsafe extern "C-unwind" fn unset<P: Probe, const NEST: bool>(at: OmpLock, site: usize) {
     if NEST {
+        let mut released = false;
         if P::ON {
             // Learns how often the lock is held: the try, which cannot fail for the lock's owner,
             // adds one, and the first unset takes it away again.
@@ -141,12 +142,17 @@ unsafe extern "C-unwind" fn unset<P: Probe, const NEST: bool>(at: OmpLock, site:
             let held = unsafe { runtime_test::<true>(at) };
             // SAFETY: passed on.
             unsafe { late::omp_unset_nest_lock.get()(at) };
-            if held == 2 {
-                events::lock_release::<P>(lock(at), Mode::Exclusive, site);
-            }
+            released = held == 2;
+        }
+        if released {
+            events::lock_release::<P>(lock(at), Mode::Exclusive, site);
         }
         // SAFETY: passed on.
-        return unsafe { late::omp_unset_nest_lock.get()(at) };
+        unsafe { late::omp_unset_nest_lock.get()(at) };
+        if released {
+            events::lock_released::<P>();
+        }
+        return;
     }
     events::lock_release::<P>(lock(at), Mode::Exclusive, site);
     // SAFETY: passed on.
