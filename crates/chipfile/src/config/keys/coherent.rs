@@ -178,7 +178,7 @@ const REST: &[Key] = &[
         Value::Share(x) => x,
         other => whole(other) as f64,
     }),
-    key!(count "dram.queue", dram.queue, 0, 65536, "requests that a controller takes in; 0: without bound"),
+    key!(count "dram.queue", dram.queue, 0, 65536, "oldest requests among which a controller chooses the next; 0: 64"),
     key!(choice "network.topology", network.topology, Topology, "how routers are joined"),
     Key {
         path: "network.width",

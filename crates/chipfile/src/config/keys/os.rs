@@ -204,7 +204,7 @@ pub(super) const KEYS: &[Key] = &[
         kind: ValueKind::Share(0.0, 0.5),
         fixed: Need::Must,
         coherent: Need::Must,
-        what: "each transfer takes up to this share longer or shorter, by the seed",
+        what: "each request beyond the core's own copy takes up to this share longer or shorter, by the seed",
         get: |_, chip| Some(Value::Share(chip.noise.latency)),
         set: |_, chip, value| chip.noise.latency = share(value),
     },

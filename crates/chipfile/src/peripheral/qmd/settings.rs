@@ -67,8 +67,8 @@ settings! {
         retry: Retry, ValueKind::Choice(Retry::WORDS), "a head that finds its queue full or empty takes a turn of the engine, or none";
         /// The time at which head and tail move.
         pointers: Pointers, ValueKind::Choice(Pointers::WORDS), "head and tail move at a request's turn, or after the access";
-        /// Largest number of credits that a local pool holds.
-        local_credits: u32, ValueKind::Count(1, 1 << 24), "most credits in a context's local pool";
+        /// Largest number of credits that a thread's local pool holds.
+        local_credits: u32, ValueKind::Count(1, 1 << 24), "most credits in a thread's local pool";
         /// Cycles after which the requests of a buffer are dropped if none of them could be served;
         /// 0: never.
         timeout: u64, ValueKind::Cycles, "cycles of the device after which a buffer that nothing was served from is emptied; 0: never";
