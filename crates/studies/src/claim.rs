@@ -1,6 +1,6 @@
 //! The findings of a study: the object that `--json` prints.
 
-use crate::{Extent, Interval, Rule, Verdict};
+use crate::{Extent, Interval, Oracle, Rule, Verdict};
 use serde::Serialize;
 
 /// What our figure rests on.
@@ -42,6 +42,9 @@ pub struct Claim {
     pub rule: String,
     /// The reason why the claim does not hold, cannot be told, or is not judged.
     pub why: String,
+    /// The claim with the treatment at its ideal, if that was run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub oracle: Option<Oracle>,
 }
 
 impl Basis {
@@ -121,6 +124,7 @@ impl Claim {
             verdict: Verdict::NotJudged,
             rule: String::new(),
             why: String::new(),
+            oracle: None,
         }
     }
 }

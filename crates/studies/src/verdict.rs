@@ -12,6 +12,9 @@ pub enum Verdict {
     DoesNotHold,
     /// A part of our figure's interval is what the rule asks for, and a part is not.
     CannotTell,
+    /// The claim does not hold, nor does it with the treatment at its ideal: this experiment has
+    /// no power to show it.
+    CannotShow,
     /// The paper leaves out what a comparison would need.
     NotComparable,
     /// The study did not run what the claim needs, or the claim's figure set a parameter.
@@ -48,7 +51,7 @@ impl Verdict {
         match self {
             Verdict::Holds => Some(true),
             Verdict::DoesNotHold => Some(false),
-            Verdict::CannotTell | Verdict::NotComparable | Verdict::NotJudged => None,
+            Verdict::CannotTell | Verdict::CannotShow | Verdict::NotComparable | Verdict::NotJudged => None,
         }
     }
 
@@ -58,6 +61,7 @@ impl Verdict {
             Verdict::Holds => "holds",
             Verdict::DoesNotHold => "does not hold",
             Verdict::CannotTell => "cannot tell",
+            Verdict::CannotShow => "cannot show",
             Verdict::NotComparable => "not comparable",
             Verdict::NotJudged => "not judged",
         }

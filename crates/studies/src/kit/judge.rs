@@ -2,7 +2,7 @@
 //! extent of the study cannot judge gets the reason instead.
 
 use super::samples::{Pair, said};
-use crate::{Claim, Falsifier, Interval, Rule, Verdict};
+use crate::{Claim, Effect, Falsifier, Interval, Rule, Verdict};
 
 pub struct Judge {
     /// Whether all runs were made that claims over all programs need.
@@ -72,6 +72,20 @@ impl Judge {
         let came_out = |verdict| f64::from(u8::from(verdict == Verdict::Holds));
         let ours = verdict.map(|verdict| Interval { mean: came_out(verdict), half: None });
         self.push(claim, 1.0, ours, rule, needs, missed);
+    }
+
+    /// Adds the figure of the claim that was judged last under its oracle arm, if that was run.
+    pub fn ideal(&mut self, arm: &'static str, ideal: Option<Interval>, rule: Rule, effect: Effect) {
+        if let Some((claim, ideal)) = self.claims.last_mut().zip(ideal) {
+            claim.under_ideal(arm, ideal, rule, effect);
+        }
+    }
+
+    /// Adds the verdict of the condition that was judged last under its oracle arm, if that was run.
+    pub fn ideal_condition(&mut self, arm: &'static str, verdict: Option<Verdict>) {
+        if let Some((claim, verdict)) = self.claims.last_mut().zip(verdict) {
+            claim.condition_under_ideal(arm, verdict);
+        }
     }
 }
 

@@ -1,11 +1,11 @@
 //! A1 to A13 with their rules. Ratios are the original's over the new one's: above 1 the new one wins.
 
-use super::jobs::{CORES, LOCK, LOCKS, LONG, MOST, SECTIONS, SHORT, TASKS, WORKS};
+use super::jobs::{CORES, IDEAL, LOCK, LOCKS, LONG, MOST, SECTIONS, SHORT, TASKS, WORKS};
 use super::results::{Of, Results, energy, greatest, time};
 use super::run::{Arm, Figures, Load};
 use super::why;
 use crate::kit::Judge;
-use crate::{Basis, Claim, Interval, Rule, Verdict};
+use crate::{Basis, Claim, Effect, Interval, Rule, Verdict};
 use baton_chip::Simulated;
 use baton_sync::lock::{mcs::Mcs, one_spinner_paper::OneSpinnerPaper};
 
@@ -35,8 +35,18 @@ fn headlines(judge: &mut Judge, results: &Results<'_>) {
     let saved: Option<Vec<Interval>> = loads.into_iter().map(|of| results.saved(of)).collect();
     let claim = Claim::new("A1", "", "best gain at 64 cores: time of the original over ours", "times");
     judge.push(claim, 23.0, faster.and_then(greatest), QUARTER, NEEDS, why::locks(results));
+    judge.ideal(IDEAL, best_ideal(results, time), QUARTER, Effect::Raises);
     let claim = Claim::new("A2", "", "best gain at 64 cores: energy of the original over ours", "times");
     judge.push(claim, 6.0, saved.and_then(greatest), QUARTER, NEEDS, why::power(results));
+    judge.ideal(IDEAL, best_ideal(results, energy), QUARTER, Effect::Raises);
+}
+
+/// The best gain at 64 cores, of locks, tasks and barriers, with MWAIT at its ideal.
+fn best_ideal(results: &Results<'_>, value: fn(&Figures) -> f64) -> Option<Interval> {
+    let loads = [LOCK, TASKS, SHORT, LONG].map(Of::most);
+    let all: Option<Vec<Interval>> =
+        loads.into_iter().map(|of| results.under_ideal(of, Arm::Original, value)).collect();
+    all.and_then(greatest)
 }
 
 /// Time beyond what the work itself takes when sections follow each other without a gap.
@@ -63,19 +73,36 @@ fn best_of_figure_1(results: &Results<'_>, overheads: bool, of_energy: bool) -> 
     ratios.and_then(greatest)
 }
 
+/// The greatest ratio of a standard lock's figure to 1spinner's with MWAIT at its ideal, at 64
+/// cores.
+fn ideal_of_figure_1(results: &Results<'_>, value: impl Fn(&Figures) -> f64) -> Option<Interval> {
+    let all: Option<Vec<Interval>> =
+        LOCKS[..3].iter().map(|&standard| results.under_ideal(Of::most(SECTIONS), standard, &value)).collect();
+    all.and_then(greatest)
+}
+
 fn figure_1(judge: &mut Judge, results: &Results<'_>) {
+    let Load::Sections { work } = SECTIONS else { return };
     for (part, overheads) in [("time", false), ("overhead", true)] {
         let claim = Claim::new("A3", part, "most that a standard lock takes over a new one, of all cores", "times");
         let ours = best_of_figure_1(results, overheads, false);
         judge.push(claim, 4.0, ours, QUARTER, NEEDS, why::sections(results));
+        let ideal = match overheads {
+            true => ideal_of_figure_1(results, overhead(MOST, work)),
+            false => ideal_of_figure_1(results, time),
+        };
+        judge.ideal(IDEAL, ideal, QUARTER, Effect::Raises);
     }
     let claim = Claim::new("A4", "", "most energy that a standard lock takes over a new one, of all cores", "times");
     judge.push(claim, 3.5, best_of_figure_1(results, false, true), QUARTER, NEEDS, why::sections(results));
+    judge.ideal(IDEAL, ideal_of_figure_1(results, energy), QUARTER, Effect::Raises);
 }
 
 fn figure_2(judge: &mut Judge, results: &Results<'_>) {
     let claim = Claim::new("A5", "", "LOCK/UNLOCK at 64 cores: time of the original over 1spinner's", "times");
     judge.push(claim, 22.0, results.faster(Of::most(LOCK)), QUARTER, NEEDS, why::locks(results));
+    let ideal = || results.under_ideal(Of::most(LOCK), Arm::Original, time);
+    judge.ideal(IDEAL, ideal(), QUARTER, Effect::Raises);
     let ends = || {
         let [few, many] = [results.faster(Of::at(LOCK, 2))?, results.faster(Of::most(LOCK))?];
         Some(Verdict::all([few.is_below(1.0), many.is_above(1.0)]))
@@ -83,6 +110,7 @@ fn figure_2(judge: &mut Judge, results: &Results<'_>) {
     let claim = Claim::new("A6", "", "the original is faster at few cores, and no more as they grow", "");
     let rule = "time of the original over 1spinner's is below 1 at 2 cores and above 1 at 64";
     judge.weighed(claim, rule, ends(), NEEDS, why::crossover(results));
+    judge.ideal_condition(IDEAL, ideal().map(|many| many.is_above(1.0)));
 }
 
 fn figures_3_and_4(judge: &mut Judge, results: &Results<'_>) {
@@ -92,14 +120,18 @@ fn figures_3_and_4(judge: &mut Judge, results: &Results<'_>) {
     let rule = "time of the original over 1spinner's lies within 0.75 and 1.25 at 2, 4, 6 and 8 cores";
     let comparable = |all: Vec<Interval>| Verdict::all(all.into_iter().map(|one| one.is_within(COMPARABLE)));
     judge.weighed(claim, rule, few.map(comparable), NEEDS, why::tasks(results));
+    let ideal = |of: Of| results.under_ideal(of, Arm::Original, time);
+    let few: Option<Vec<Interval>> = [2, 4, 6, 8].into_iter().map(|cores| ideal(Of::at(TASKS, cores))).collect();
+    judge.ideal_condition(IDEAL, few.map(comparable));
     let claim = Claim::new("A7", "64 cores", "PARALLEL TASK: time of the original over 1spinner's", "times");
     judge.push(claim, 23.0, results.faster(Of::most(TASKS)), QUARTER, NEEDS, why::tasks(results));
+    judge.ideal(IDEAL, ideal(Of::most(TASKS)), QUARTER, Effect::Raises);
     let claim = Claim::new("A8", "", "PARALLEL TASK at 64 cores: energy of the original over 1spinner's", "times");
     judge.push(claim, 6.0, results.saved(Of::most(TASKS)), QUARTER, NEEDS, why::power(results));
-    let gains: Option<Vec<Interval>> = WORKS
-        .into_iter()
-        .map(|work| results.faster(Of::most(Load::Tasks { work: work * super::jobs::DELAY })))
-        .collect();
+    let saved = results.under_ideal(Of::most(TASKS), Arm::Original, energy);
+    judge.ideal(IDEAL, saved, QUARTER, Effect::Raises);
+    let works = WORKS.map(|work| Of::most(Load::Tasks { work: work * super::jobs::DELAY }));
+    let gains: Option<Vec<Interval>> = works.into_iter().map(|of| results.faster(of)).collect();
     let claim = Claim::new("A9", "", "the gain of tasks shrinks with their work and stays above 1", "");
     let rule = "each gain is above 1 and at most that of the next shorter work, of 0.1 to 4000 µs";
     let shrinks = |all: Vec<Interval>| {
@@ -107,6 +139,8 @@ fn figures_3_and_4(judge: &mut Judge, results: &Results<'_>) {
         Verdict::all(all.iter().map(|one| one.is_above(1.0)).chain(falls))
     };
     judge.weighed(claim, rule, gains.map(shrinks), NEEDS, why::tasks(results));
+    let gains: Option<Vec<Interval>> = works.into_iter().map(ideal).collect();
+    judge.ideal_condition(IDEAL, gains.map(shrinks));
 }
 
 /// Time beyond the work.
@@ -119,14 +153,21 @@ fn figures_5_and_6(judge: &mut Judge, results: &Results<'_>) {
     let claim = Claim::new("A10", "overhead", "1 µs of work, 64 cores: ours over the stock barrier's", "times");
     let ours = results.ratio(Of::most(SHORT), [Arm::New, Arm::Original], beyond(work));
     judge.push(claim, 0.5, ours, QUARTER, NEEDS, why::barriers(results));
+    let ideal = |load, value: fn(&Figures) -> f64| results.under_ideal(Of::most(load), Arm::Original, value);
+    let inverse = results.under_ideal(Of::most(SHORT), Arm::Original, beyond(work));
+    let overhead =
+        inverse.map(|of| Interval { mean: of.mean.recip(), half: of.half.map(|half| half / of.mean.powi(2)) });
+    judge.ideal(IDEAL, overhead, QUARTER, Effect::Lowers);
     let claim = Claim::new("A10", "energy", "1 µs of work, 64 cores: lower energy", "");
     let rule = "energy of the stock barrier over ours is above 1";
     let saved = results.saved(Of::most(SHORT)).map(|of| of.is_above(1.0));
     judge.weighed(claim, rule, saved, NEEDS, why::barriers(results));
+    judge.ideal_condition(IDEAL, ideal(SHORT, energy).map(|of| of.is_above(1.0)));
     let claim = Claim::new("A11", "", "250 µs of work, 64 cores: still faster", "");
     let rule = "time of the stock barrier over ours is above 1, its interval included";
     let faster = results.faster(Of::most(LONG)).map(|of| of.is_above(1.0));
     judge.weighed(claim, rule, faster, NEEDS, why::barriers(results));
+    judge.ideal_condition(IDEAL, ideal(LONG, time).map(|of| of.is_above(1.0)));
     let same = results.faster(Of::at(SHORT, super::run::NODE));
     let claim = Claim::new("A12", "", "1 µs of work on one node: the same time", "times");
     let claim = Claim { basis: Basis::Derived, ..claim };

@@ -45,7 +45,7 @@ pub(super) const OPENMP: [Arm; 3] = [Arm::Original, Arm::Mcs, Arm::New];
 pub(super) const BARRIERS: [Arm; 4] = [Arm::Original, Arm::New, Arm::NewPolls, Arm::OriginalMwait];
 /// Locks that run beside those of the paper: the same locks with waiters that poll, and locks that
 /// the paper may have replaced.
-const BESIDE: [Arm; 4] = [Arm::McsPolls, Arm::NewPolls, Arm::Pthread, Arm::Ticket];
+const BESIDE: [Arm; 5] = [Arm::McsPolls, Arm::NewPolls, Arm::Pthread, Arm::Ticket, Arm::SpinPark];
 
 /// Changes of the chip: the item of what the paper leaves open, the name of the change, and its
 /// settings.
@@ -92,13 +92,21 @@ pub(super) const SLOW: &str = "20,000 cycles";
 /// The name of the change in which wake-ups cost nothing.
 pub(super) const FREE: &str = "free wake-ups";
 
+/// The oracle arm: MWAIT at its ideal. Begin and end of a wait take no time, and a waiting core
+/// takes no power.
+pub(super) const IDEAL: &str = "a free MWAIT";
+const IDEAL_SETTINGS: [&str; 3] = ["wait.mwait.c1.enter=0", "wait.mwait.c1.exit=0", "energy.cpu.monitor_c1=0"];
+
 /// Other spin budgets.
 pub(super) const SPINS: [u32; 4] = [100, 1000, 10_000, 100_000];
 
 /// Number of seeds in a quick study, and in a full one.
 const SEEDS: [u64; 2] = [1, 3];
-/// Number of seeds of an experiment beside the paper's.
-const BESIDE_SEEDS: u64 = 2;
+/// Number of seeds of an experiment beside the paper's: those of the full study, so that a change
+/// is compared with the paper's setting seed by seed.
+const BESIDE_SEEDS: u64 = SEEDS[1];
+/// Other numbers of tasks a thread, as multiples of the usual number.
+pub(super) const MORE_TASKS: [u64; 2] = [5, 10];
 
 /// All cases.
 pub(super) fn cases(extent: Extent) -> Vec<Case> {
@@ -122,8 +130,18 @@ pub(super) fn cases(extent: Extent) -> Vec<Case> {
             OPENMP.iter().for_each(|&arm| add(Load::Tasks { work: work * DELAY }, MOST, arm));
         }
         all.extend(beside());
+        all.extend(ideal());
     }
     all
+}
+
+/// The new locks and barriers with MWAIT at its ideal, wherever a claim compares them.
+fn ideal() -> Vec<Case> {
+    let few = [2, 4, 6, 8].map(|cores| (TASKS, cores));
+    let longer = WORKS.into_iter().skip(1).map(|work| (Load::Tasks { work: work * DELAY }, MOST));
+    let all = [SECTIONS, LOCK, TASKS, SHORT, LONG].map(|load| (load, MOST)).into_iter().chain(few).chain(longer);
+    let case = |(load, cores), seed| Case { load, cores, arm: Arm::New, change: IDEAL, spin: SPIN, times: 1, seed };
+    all.flat_map(|at| (1..=SEEDS[1]).map(move |seed| case(at, seed))).collect()
 }
 
 /// The experiments that run beside the paper's, all on the greatest number of cores.
@@ -151,6 +169,7 @@ fn beside() -> Vec<Case> {
     for arm in [Arm::Original, Arm::New] {
         [LOCK, TASKS, SHORT].iter().for_each(|&load| add(load, arm, "", SPIN, 2));
         SPINS.iter().for_each(|&spin| add(SHORT, arm, "", spin, 1));
+        MORE_TASKS.iter().for_each(|&times| add(TASKS, arm, "", SPIN, times));
     }
     all
 }
@@ -161,7 +180,7 @@ pub(super) fn chips(file: &ChipFile) -> Vec<(&'static str, Result<String, String
         let settings: Vec<String> = settings.iter().map(|&setting| setting.to_owned()).collect();
         (*name, file.with(None, &settings))
     };
-    [("", "", &[][..])].iter().chain(&CHANGES).map(of).collect()
+    [("", "", &[][..]), ("oracle", IDEAL, &IDEAL_SETTINGS[..])].iter().chain(&CHANGES).map(of).collect()
 }
 
 impl Mwait {

@@ -1,6 +1,6 @@
 //! The results of the study's runs, with functions for the figures that claims need.
 
-use super::jobs::{MOST, SPIN};
+use super::jobs::{IDEAL, MOST, SPIN};
 use super::run::{Arm, Case, Figures, Load, Run};
 use crate::Interval;
 
@@ -84,6 +84,12 @@ impl<'a> Results<'a> {
         self.ratio(of, [Arm::Original, Arm::New], time)
     }
 
+    /// A figure's ratio of another lock or barrier to the new one with MWAIT at its ideal.
+    pub(super) fn under_ideal(&self, of: Of, other: Arm, value: impl Fn(&Figures) -> f64) -> Option<Interval> {
+        let ideal = Of { change: IDEAL, ..of };
+        ratio(&self.all(of, other, &value), &self.all(ideal, Arm::New, &value))
+    }
+
     /// How many times less energy at the wall the new lock or barrier takes than the original one.
     pub(super) fn saved(&self, of: Of) -> Option<Interval> {
         self.ratio(of, [Arm::Original, Arm::New], energy)
@@ -91,6 +97,9 @@ impl<'a> Results<'a> {
 }
 
 fn ratio(above: &[f64], below: &[f64]) -> Option<Interval> {
+    if above.is_empty() || below.is_empty() {
+        return None;
+    }
     let pairs: Vec<(f64, f64)> = above.iter().copied().zip(below.iter().copied()).collect();
     let [above, below] = pairs.iter().fold([0.0, 0.0], |sums, pair| [sums[0] + pair.0, sums[1] + pair.1]);
     let mean = above / below;

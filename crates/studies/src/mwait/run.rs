@@ -61,8 +61,11 @@ pub(super) enum Load {
 pub(super) enum Arm {
     /// A mutex whose waiters sleep at once.
     Pthread,
-    /// libgomp's mutex, whose waiters try and then sleep; for barriers, libgomp's barrier.
+    /// libgomp's mutex, whose waiters read and then sleep; for barriers, libgomp's barrier.
     Original,
+    /// The mutex of OCOR's paper, whose waiters try at each turn and then sleep. It stood for
+    /// libgomp's mutex in earlier versions of this study.
+    SpinPark,
     /// A ticket lock that spins.
     Ticket,
     /// MCS with MWAIT.
@@ -87,6 +90,7 @@ impl Arm {
         match self {
             Arm::Pthread => "pthread mutex",
             Arm::Original => "original",
+            Arm::SpinPark => "mutex that tries at each turn",
             Arm::Ticket => "ticket spinlock",
             Arm::Mcs => "MCS/MWAIT",
             Arm::New => "1spinner",
@@ -109,7 +113,8 @@ impl Arm {
     fn lock(self, spin: u32) -> (&'static str, Wait) {
         match self {
             Arm::Pthread => ("futex", Wait::Futex),
-            Arm::Original | Arm::OriginalMwait => ("spin-park", Wait::SpinPark(spin)),
+            Arm::Original | Arm::OriginalMwait => ("gomp-mutex", Wait::SpinPark(spin)),
+            Arm::SpinPark => ("spin-park", Wait::SpinPark(spin)),
             Arm::Ticket => ("ticket", Wait::Pause),
             Arm::Mcs => ("mcs", MWAIT),
             Arm::McsPolls => ("mcs", Wait::Pause),
@@ -150,7 +155,7 @@ const ACQUISITIONS: u64 = 1280;
 const FEWEST: u64 = 12;
 /// The number of barriers, and of tasks per thread. The paper makes three tasks of 4000 µs.
 const BARRIERS: u64 = 24;
-const TASKS: u64 = 12;
+pub(super) const TASKS: u64 = 12;
 const LONG_TASKS: u64 = 3;
 /// The least work of a long task: 1000 µs.
 const LONG: u64 = 2_100_000;

@@ -26,11 +26,12 @@ fn beside(results: &Results<'_>, load: Load) -> String {
     };
     let over = |arm| said(results.ratio(most, [arm, Arm::New], time));
     format!(
-        "`spin budget`: {}; {SPIN} is libgomp's. Over the mutex that sleeps at once: {}, over the ticket spinlock: {}. `MWAIT's exit`: {} at 50 cycles, {} at \
+        "`spin budget`: {}; {SPIN} is libgomp's. Over the mutex that sleeps at once: {}, over the ticket spinlock: {}, over a mutex that tries at each turn: {}. `MWAIT's exit`: {} at 50 cycles, {} at \
          20,000. `{FREE}`: {}. 1spinner that polls takes {} times the time of 1spinner with MWAIT",
         spins.join(", "),
         over(Arm::Pthread),
         over(Arm::Ticket),
+        over(Arm::SpinPark),
         changed("50 cycles"),
         changed(super::jobs::SLOW),
         changed(FREE),

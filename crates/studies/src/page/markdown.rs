@@ -33,7 +33,9 @@ pub fn markdown(findings: &Findings, folder: &str) -> Markdown {
     for note in &findings.notes {
         let _ = write!(page, "> {}\n\n", plain(note));
     }
-    for table in [tables::claims(findings), tables::falsifiers(findings), tables::unspecified(findings)] {
+    let claims = [Some(tables::claims(findings)), tables::oracles(findings)];
+    let others = [tables::falsifiers(findings), tables::unspecified(findings)];
+    for table in claims.into_iter().flatten().chain(others) {
         page += &format!("## {}\n\n{}\n", table.title, table.markdown());
     }
     let mut pictures = Vec::new();

@@ -23,7 +23,9 @@ pub fn html(findings: &Findings) -> String {
     }
     body += &tables::summary(findings);
     body += &contents(findings);
-    for table in [tables::unspecified(findings), tables::claims(findings), tables::falsifiers(findings)] {
+    let [open, claims] = [tables::unspecified(findings), tables::claims(findings)];
+    let shown = [Some(open), Some(claims), tables::oracles(findings), Some(tables::falsifiers(findings))];
+    for table in shown.into_iter().flatten() {
         body += &tables::html(&table);
     }
     for (i, figure) in findings.figures.iter().enumerate() {

@@ -7,9 +7,13 @@ use baton_plot::Table;
 pub(super) fn summary(findings: &Findings) -> String {
     let count = |verdict| findings.claims.iter().filter(|claim| claim.verdict == verdict).count();
     let unjudged = count(Verdict::NotJudged) + count(Verdict::NotComparable);
+    let unshown = match count(Verdict::CannotShow) {
+        0 => String::new(),
+        some => format!(", {some} cannot be shown here"),
+    };
     let falsifiers = findings.falsifiers.iter().filter(|f| f.holds == Some(true)).count();
     format!(
-        "<p>{} claims and parts: {} hold, {} do not, of {} the interval cannot tell, {unjudged} are not \
+        "<p>{} claims and parts: {} hold, {} do not, of {} the interval cannot tell{unshown}, {unjudged} are not \
          judged. {falsifiers} of {} falsifiers came out as they must.</p>",
         findings.claims.len(),
         count(Verdict::Holds),
@@ -37,7 +41,10 @@ fn verdict(holds: Option<bool>) -> String {
 }
 
 fn claim_verdict(of: Verdict) -> String {
-    if of == Verdict::CannotTell { of.name().to_owned() } else { verdict(of.decided()) }
+    match of {
+        Verdict::CannotTell | Verdict::CannotShow => of.name().to_owned(),
+        _ => verdict(of.decided()),
+    }
 }
 
 fn table(title: &str, header: &[&str], rows: Vec<Vec<String>>) -> Table {
@@ -64,6 +71,27 @@ pub(super) fn claims(findings: &Findings) -> Table {
     table("Claims", &header, findings.claims.iter().map(row).collect())
 }
 
+/// Returns the table of oracle arms; `None` if no claim has one.
+pub(super) fn oracles(findings: &Findings) -> Option<Table> {
+    let row = |claim: &crate::Claim| {
+        let oracle = claim.oracle.as_ref()?;
+        let part = if claim.part.is_empty() { String::new() } else { format!(": {}", claim.part) };
+        Some(vec![
+            format!("{}{part}", claim.id),
+            oracle.arm.to_owned(),
+            cell(claim.paper),
+            cell(claim.ours),
+            cell(oracle.ours),
+            oracle.interval.map_or_else(|| "-".to_owned(), |[a, b]| format!("{} to {}", number(a), number(b))),
+            oracle.verdict.name().to_owned(),
+            claim.verdict.name().to_owned(),
+        ])
+    };
+    let header = ["claim", "with", "paper", "ours", "ideal", "95% interval", "the ideal", "the claim"];
+    let rows: Vec<Vec<String>> = findings.claims.iter().filter_map(row).collect();
+    (!rows.is_empty()).then(|| table("Oracle arms: could the experiment show it?", &header, rows))
+}
+
 /// Returns the table of falsifiers: runs that would show that the study proves nothing.
 pub(super) fn falsifiers(findings: &Findings) -> Table {
     let row = |falsifier: &crate::Falsifier| {
@@ -84,7 +112,10 @@ pub(super) fn falsifiers(findings: &Findings) -> Table {
 pub(super) fn unspecified(findings: &Findings) -> Table {
     let row = |item: &crate::Unspecified| {
         let [least, greatest] = item.effect.map_or([None, None], |ends| ends.map(Some)).map(cell);
-        vec![item.what.clone(), item.chosen.clone(), item.range.clone(), least, greatest, item.note.clone()]
+        // Figures that are equal to the last bit say that the choice never came into play.
+        let idle = item.effect.is_some_and(|[least, greatest]| least == greatest);
+        let note = format!("{}{}", item.note, if idle { "; not exercised: no choice changes it" } else { "" });
+        vec![item.what.clone(), item.chosen.clone(), item.range.clone(), least, greatest, note]
     };
     let header = ["item", "chosen", "range", "least", "greatest", "of what"];
     table("What the paper leaves open", &header, findings.unspecified.iter().map(row).collect())

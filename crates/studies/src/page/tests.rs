@@ -44,7 +44,8 @@ fn a_verdict_on_a_page_follows_from_its_figures() {
             let Some(ours) = interval(ours, ends) else { continue };
             let said = match holds {
                 "yes" => Verdict::Holds,
-                "no" => Verdict::DoesNotHold,
+                // A claim that cannot be shown does not hold either.
+                "no" | "cannot show" => Verdict::DoesNotHold,
                 "cannot tell" => Verdict::CannotTell,
                 other => panic!("{name}, {id}: `{other}` is no verdict of a claim with figures"),
             };

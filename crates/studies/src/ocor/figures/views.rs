@@ -66,6 +66,7 @@ fn said(claim: &Claim) -> String {
         Verdict::Holds => ", holds",
         Verdict::DoesNotHold => ", no",
         Verdict::CannotTell => ", cannot tell",
+        Verdict::CannotShow => ", cannot show",
         Verdict::NotJudged | Verdict::NotComparable => "",
     };
     format!("{}{half}{holds}", number(ours))
