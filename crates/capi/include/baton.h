@@ -164,7 +164,7 @@ typedef enum baton_lock_kind {
     BATON_SPIN_PARK_WAKES = 11, /* the same, and every unlock wakes a sleeper */
     BATON_SPIN_PARK_ONCE = 12, /* the same, and who was woken has one try */
     BATON_SPIN_PARK_GRANTED = 17, /* mutex: n tries (128), then sleep in the kernel until an unlock grants it the lock */
-    BATON_GOMP_MUTEX = 20, /* libgomp's mutex: reads up to n times (300,000) while the lock is held, then sleeps */
+    BATON_GOMP_MUTEX = 21, /* libgomp's mutex: reads up to n times (300,000) while the lock is held, then sleeps */
     BATON_ADAPTIVE = 13, /* mutex: up to n tries (100), fewer where waiters before needed few, then sleep in the kernel */
     BATON_FUTEX = 8, /* mutex of three states: sleep in the kernel at once */
     BATON_PLAIN = 20 /* mutex of three states whose waiters wait by any policy; an unlock is one subtraction */

@@ -108,7 +108,7 @@ unsafe impl<M: Machine> RawLock<M> for Gomp<M> {
         general: false,
         waits: Waits::Fixed(Wait::SpinPark(GOMP_SPINS)),
         counted: Counted { instructions: 11.0, accesses: 2 },
-        c_number: 20,
+        c_number: 21,
     };
 
     fn new() -> Self {
