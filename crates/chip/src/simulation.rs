@@ -94,11 +94,23 @@ impl Default for Options {
     }
 }
 
-/// A simulated chip with its guests.
+/// A simulated chip with its guests. It stays on the host thread that made it.
 pub struct Simulation {
     engine: NonNull<Engine>,
     routines: RefCell<Routines>,
 }
+
+/// That cells may be shared between host threads rests on simulations that may not
+/// ([`SimulatedAtomic`](crate::machine::cell::SimulatedAtomic)). If `Simulation` were `Send`, the
+/// last line would be ambiguous.
+const _: fn() = || {
+    trait Stays<A> {
+        fn here() {}
+    }
+    impl<T> Stays<()> for T {}
+    impl<T: Send> Stays<u8> for T {}
+    let _ = <Simulation as Stays<_>>::here;
+};
 
 /// Makes a simulation the current one of this host thread, until this is dropped.
 struct Inside {

@@ -73,6 +73,19 @@ impl GuestMemory {
         offset
     }
 
+    /// Checks that code outside of guests may use the cell at this address. Only the host thread that
+    /// made the simulation uses the simulation's memory, so that a cell in that memory has no other
+    /// user meanwhile.
+    ///
+    /// # Panics
+    /// If the address is not in this memory.
+    #[inline]
+    pub(crate) fn check_outside(&self, address: usize) {
+        if address.wrapping_sub(self.base) >= self.arena.size() {
+            not_of_this_simulation(address);
+        }
+    }
+
     /// The line in which an offset lies.
     #[inline(always)]
     pub(crate) fn line(&self, offset: usize) -> Line {
@@ -100,5 +113,13 @@ fn outside_memory(address: usize) -> ! {
     panic!(
         "a guest used a cell at {address:#x}, which is not guest memory: put it into baton_machine::Owned, or onto a \
          guest thread's stack"
+    )
+}
+
+#[cold]
+fn not_of_this_simulation(address: usize) -> ! {
+    panic!(
+        "code outside of guests used a cell at {address:#x}, which is not in the memory of its simulation: make the cell \
+         in the same simulation, and put it into baton_machine::Owned before it is used"
     )
 }

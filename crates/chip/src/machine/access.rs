@@ -23,7 +23,7 @@ pub(super) fn access(address: usize, access: Access) {
         )
     });
     if outside {
-        return;
+        return memory(|memory| memory.check_outside(address));
     }
     if units != 0 {
         execute(units);

@@ -5,7 +5,7 @@ use super::access::{LOAD_LINKED, access, access_range, access_row, by_links, con
 use crate::base::thread::OUTSIDE;
 use crate::core::buffer::{Store, Write};
 use crate::core::rmw::{Far, Rmw};
-use crate::engine::current::{operate, own, running, with};
+use crate::engine::current::{memory, operate, own, running, with};
 use crate::engine::reason::Reason;
 use crate::issue::drain;
 use crate::issue::drain::drain;
@@ -18,10 +18,10 @@ use core::cell::UnsafeCell;
 #[repr(transparent)]
 pub struct SimulatedAtomic<T>(UnsafeCell<T>);
 
-// SAFETY: guests of an engine run one at a time on one host thread, `with` refuses an access where
-// no engine is current, and `offset_of` refuses a guest's access to a cell outside of its own
-// engine's memory. Not checked: code outside of guests must not use a cell while another host
-// thread does.
+// SAFETY: an engine is current on one host thread only, that of its `Simulation`, which is not
+// `Send`. `with` refuses an access where no engine is current; `offset_of` (of guests) and
+// `check_outside` (of other code) refuse a cell outside of the current engine's memory. So all
+// accesses to a cell come from one host thread, one after the other.
 unsafe impl<T: Word> Sync for SimulatedAtomic<T> {}
 // SAFETY: as for `Sync`.
 unsafe impl<T: Word> Send for SimulatedAtomic<T> {}
@@ -47,10 +47,11 @@ impl<T: Word> SimulatedAtomic<T> {
             OUTSIDE => (true, 0, 0),
             id => (false, engine.cores.own_instructions.access, engine.threads[id as usize].pipeline.buffer.len()),
         });
+        let address = self.address();
         if outside {
+            memory(|memory| memory.check_outside(address));
             return self.peek();
         }
-        let address = self.address();
         if units != 0 {
             execute(units);
         }

@@ -15,6 +15,7 @@ mod energy;
 mod gomp_mutex;
 mod instructions;
 mod kernels;
+mod outside;
 mod packets;
 mod phases;
 mod phases_beside;
