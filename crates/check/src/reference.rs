@@ -7,6 +7,7 @@
 
 use baton_machine::Ordering::{Relaxed, Release};
 use baton_machine::device::{Device, Ticket};
+use baton_machine::flows::{FlowAnswer, FlowDevice, FlowRequest, Flows};
 use baton_machine::queues::{Mode, Operand, QueueDevice, QueueId, QueueRefusal, QueueRequest};
 use baton_machine::{Atomic, Machine, Wait};
 use std::any::Any;
@@ -131,6 +132,33 @@ impl<M: Machine> Reference<M> {
                 let _ = M::wait_while(&*turn, seen, Wait::Pause, None);
             }
         }
+    }
+}
+
+/// A request for flows, which the reference device refuses.
+#[derive(Debug)]
+pub struct NoFlows;
+
+impl Ticket<FlowDevice> for NoFlows {
+    fn is_here(&self) -> bool {
+        true
+    }
+
+    fn wait(self) -> FlowAnswer {
+        Err(QueueRefusal::Refused)
+    }
+}
+
+/// The reference device has no queues with flows.
+impl<M: Machine> Flows for Reference<M> {
+    type Asked = NoFlows;
+
+    fn ask(self, _: FlowRequest) -> NoFlows {
+        NoFlows
+    }
+
+    fn configure(self, _: FlowRequest) -> FlowAnswer {
+        Err(QueueRefusal::Refused)
     }
 }
 

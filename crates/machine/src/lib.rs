@@ -12,7 +12,7 @@
 //! | [`wait`] | wait policies, deadlines |
 //! | [`Devices`] | an extension of [`Machine`] for machines that have devices |
 //! | [`device`] | devices: protocols, requests and answers |
-//! | [`queues`] | the protocol of CAF's queue device |
+//! | [`queues`] | the protocol of CAF's queue device, and of its queues with flows |
 //! | [`notice`] | what a thread tells the scheduler about itself |
 //! | [`phase`] | computations described by instruction and cache figures, for machines that can simulate them |
 //! | [`local`] | storage of a guest thread |
@@ -54,6 +54,7 @@ pub use memory::{Owned, OwnedSlice};
 pub use native::Native;
 pub use notice::{LockNotice, Notice};
 pub use phase::{Behaviour, WorkingSet};
+pub use queues::flows;
 pub use shared::Shared;
 pub use site::Site;
 pub use unwaited::Unwaited;

@@ -5,6 +5,7 @@ use crate::device::Device;
 use crate::local::Local;
 use crate::notice::{LockNotice, Notice};
 use crate::phase::Behaviour;
+use crate::queues::flows::Flows;
 use crate::queues::{Post, QueueDevice};
 use crate::shared::Shared;
 use crate::site::Site;
@@ -65,7 +66,7 @@ pub unsafe trait Machine: Sized + Send + Sync + 'static {
     /// A handle of a queue device. Machines that cannot have one use
     /// [`NoDevice`](crate::device::NoDevice), a type without a value, so that code for devices is never
     /// reached.
-    type Queues: Device<QueueDevice> + Send + Sync + 'static;
+    type Queues: Device<QueueDevice> + Flows + Send + Sync + 'static;
 
     /// Short name for messages: `native`, `simulated`, `shuttle`, `loom`, `unwaited`.
     const NAME: &'static str;

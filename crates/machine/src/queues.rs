@@ -8,6 +8,10 @@
 
 use crate::device::{Payload, Protocol, Refusal, Words};
 
+pub mod flows;
+
+use flows::FlowRequest;
+
 /// The protocol's type: it has no value.
 #[derive(Clone, Copy, Debug)]
 pub enum QueueDevice {}
@@ -187,6 +191,8 @@ pub enum QueueRequest {
         /// The queue, and how to wait.
         from: Operand,
     },
+    /// A request for a queue with flows.
+    Flow(FlowRequest),
 }
 
 /// How a reducer combines items.
@@ -261,10 +267,12 @@ impl Payload for QueueRequest {
             }
             QueueRequest::Enqueue { to, item } => Words::new(ENQUEUE, [to.to_register(), item]),
             QueueRequest::Dequeue { from } => Words::new(DEQUEUE, [from.to_register()]),
+            QueueRequest::Flow(request) => request.to_words(),
         }
     }
 
-    fn from_words(Words { tag, words: [first, second, third] }: Words) -> Option<QueueRequest> {
+    fn from_words(words: Words) -> Option<QueueRequest> {
+        let Words { tag, words: [first, second, third] } = words;
         let (low, high) = (first as u32, (first >> 32) as u32);
         let id = || u32::try_from(first).ok().map(QueueId);
         let flag = |word: u64| (word <= 1).then_some(word == 1);
@@ -291,7 +299,7 @@ impl Payload for QueueRequest {
             },
             ENQUEUE => QueueRequest::Enqueue { to: Operand::from_register(first)?, item: second },
             DEQUEUE => QueueRequest::Dequeue { from: Operand::from_register(first)? },
-            _ => return None,
+            _ => QueueRequest::Flow(FlowRequest::from_words(words)?),
         })
     }
 }
@@ -349,6 +357,8 @@ pub enum QueueRefusal {
     Empty = 6,
     /// A timer of the device or a guard thread dropped the request.
     Dropped = 7,
+    /// The token is forged, was used up, or is another thread's.
+    Token = 8,
 }
 
 impl Refusal for QueueRefusal {
@@ -357,8 +367,10 @@ impl Refusal for QueueRefusal {
     }
 
     fn of(code: u32) -> Option<QueueRefusal> {
-        use QueueRefusal::{Dropped, Empty, Full, NoCredit, NoQueue, NoRoom, Refused};
-        [Refused, NoQueue, NoRoom, NoCredit, Full, Empty, Dropped].into_iter().find(|reason| reason.code() == code)
+        use QueueRefusal::{Dropped, Empty, Full, NoCredit, NoQueue, NoRoom, Refused, Token};
+        [Refused, NoQueue, NoRoom, NoCredit, Full, Empty, Dropped, Token]
+            .into_iter()
+            .find(|reason| reason.code() == code)
     }
 }
 
@@ -400,7 +412,7 @@ mod tests {
         for words in [
             Words::new(5, [0]),
             Words::new(6, [0]),
-            Words::new(9, [0]),
+            Words::new(16, [0]),
             Words::new(ENQUEUE, [1 << 46, 0]),
             Words::new(DEQUEUE, [FOLLOWS]),
             Words::new(DEQUEUE, [ARM | TIMED]),
@@ -417,10 +429,10 @@ mod tests {
 
     #[test]
     fn a_refusal_has_its_own_number() {
-        for code in 1..=7 {
+        for code in 1..=8 {
             assert_eq!(QueueRefusal::of(code).map(Refusal::code), Some(code));
         }
         assert_eq!(QueueRefusal::of(0), None);
-        assert_eq!(QueueRefusal::of(8), None);
+        assert_eq!(QueueRefusal::of(9), None);
     }
 }

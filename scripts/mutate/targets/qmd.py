@@ -18,6 +18,7 @@ def of(file, folder=DEVICE):
 
 buffers, credits, storage, device = of("buffers"), of("credits"), of("storage"), of("mod")
 engine, configure, groups = of("engine"), of("configure"), of("groups")
+flow, tokens, reorder, turns = (of(file, f"{DEVICE}/flows") for file in ("queue", "tokens", "reorder", "turns"))
 threads, arms, rows = of("threads"), of("arms"), of("rows")
 moving, qimu, port = of("moving"), of("qimu", f"{CHIP}/device"), of("attached", f"{CHIP}/device")
 subjects, switches, device_side = of("subjects", f"{CHIP}/device"), of("threads", f"{CHIP}/device"), of("device", f"{CHIP}/machine")
@@ -25,16 +26,16 @@ walk, move, requests = of("qimu", f"{CHIP}/machine"), of("moving", f"{CHIP}/mach
 
 MUTANTS = [
     # Mutants of the request buffers and their scheduler.
-    buffers("turn: the same context again", "self.buffers[buffer].turn = (line + 1) % lines;", "self.buffers[buffer].turn = line;"),
+    buffers("turn: the same context again", "of.turn = (line + 1) % (of.lines.len() + of.aside.len());", "of.turn = line;"),
     buffers("turn: a buffer keeps it", "self.left -= 1;", ""),
     buffers("weights: all priorities alike", "schedule == Schedule::Weighted", "false"),
     buffers("virtual buffers are shared", "let line = if self.sharing == Sharing::Context { cpu as usize } else { 0 };\n        let lines", "let line = 0;\n        let lines"),
-    buffers("push: in front of those that wait", "buffer.lines[line].push_back(waiting);", "buffer.lines[line].push_front(waiting);"),
+    buffers("push: in front of those that wait", "buffer.line_mut(line).push_back(waiting);", "buffer.line_mut(line).push_front(waiting);"),
     buffers("push: not counted", "buffer.count += 1;", ""),
     buffers("remove: takes all", "let goes = which(waiting);", "let goes = @ || which(waiting);"),
     buffers("remove: a request that is given back stays", "!goes", "true"),
     buffers("remove: the next head is as old as it was", "Some(next.request) != head", "false"),
-    buffers("pop: the next head is as old as it was", "buffer.lines[line].front_mut()", "buffer.lines[line].front_mut().filter(|_| !@)"),
+    buffers("pop: the next head is as old as it was", "= line.front_mut() {\n            next.since = next.since.max(now);\n        }\n        buffer.count", "= line.front_mut().filter(|_| !@) {\n            next.since = next.since.max(now);\n        }\n        buffer.count"),
     buffers("sleep: turns that were not taken are lost", "(picks - 1) % round", "0"),
     # Mutants of the credits for requests.
     credits("a credit is lost", "self.global += 1;", ""),
@@ -63,9 +64,9 @@ MUTANTS = [
     device("permission: credits of another domain", "direction == Direction::Dequeue && self.may(domain, queue, of)",
            "direction == Direction::Dequeue"),
     device("permission: no system call is needed", "Some(asked) if request.privileged", "Some(asked) if @ || request.privileged"),
-    device("a buffer has no end", "self.ahead(lane, request.cpu) >= self.settings.depth as usize", "false"),
-    device("a buffer has one place less", "came + self.engines[engine].buffers.ahead(lane, cpu)",
-           "came + 1 + self.engines[engine].buffers.ahead(lane, cpu)"),
+    device("a buffer has no end", "self.ahead(lane, request) >= self.settings.depth as usize", "false"),
+    device("a buffer has one place less", "came + self.engines[engine].buffers.ahead(lane, *cpu, subject.thread)",
+           "came + 1 + self.engines[engine].buffers.ahead(lane, *cpu, subject.thread)"),
     device("a refused system call is not counted", "self.counts.refused += u64::from(answer.is_err());", ""),
     device("cancel: what was taken up is given back too", "if given_back == 0 { Cancelled::TooLate } else { Cancelled::Yes }",
            "let _ = given_back; Cancelled::Yes"),
@@ -184,10 +185,10 @@ MUTANTS = [
     rows("arm: all are forgotten with one", "armed.thread != thread", "false"),
     configure("row: the rest stays", "self.take_out(now, in_row, |waiting| out.push(waiting));", "let _ = in_row;"),
     device("row: what follows a dropped request is served", "&& !self.arms.comes(row, follows)", "&& !(self.arms.comes(row, follows) || @)"),
-    arms("arm: without a look", "if self.is_ready(queue, direction) {", "if !@ && self.is_ready(queue, direction) {"),
+    arms("arm: without a look", "if self.is_ready(row) {", "if !@ && self.is_ready(row) {"),
     arms("arm: a thread for two queues", "self.arms.forget(row.thread);", ""),
     arms("arm: as many as ask", "self.arms.armed.len() as u64 >= self.settings.armed.0", "false"),
-    arms("fire: at any change", "self.is_ready(row.queue, row.direction)", "true"),
+    arms("fire: at any change", "partition(|row| self.is_ready(*row))", "partition(|_| true)"),
     arms("fire: not for a closed queue", "self.storage.state(slot) == State::Open", "true"),
     arms("patience: without a crowd", "!self.crowded || patience == 0", "patience == 0"),
     arms("patience: before a turn", "*tried && waiting.since + patience <= now", "waiting.since + patience <= now"),
@@ -196,4 +197,29 @@ MUTANTS = [
     subjects("armed: an interrupt that comes early is lost", "self.fired.push(thread);", ""),
     device_side("armed: no look before the sleep", "if devices.subjects.was_fired(id) {", "if !@ && devices.subjects.was_fired(id) {"),
     device_side("armed: a thread that ends stays armed", "qimu::joins();", ""),
+    # Mutants of requests that stand aside when their thread has lost its CPU.
+    buffers("aside: the next thread waits behind", "if self.lines[cpu].iter().any(|waiting| thread(waiting) != of) {", "if @ {"),
+    buffers("aside: a thread that moves leaves them", "if moved {\n            (0..", "if @ && moved {\n            (0.."),
+    buffers("aside: more than there are lines", "None if self.aside.len() < most =>", "None if @ || most > 0 =>"),
+    # Mutants of queues with flows.
+    flow("atomic: a flow for two threads", "is_none_or(|owner| owner == thread)", "is_none_or(|owner| @ || owner == thread)"),
+    flow("atomic: a window without end", "(0..there.min(self.window))", "(0..there)"),
+    flow("a thread has more in hand than it may", "bound.held < bound.most", "bound.held <= bound.most"),
+    flow("ordered: more slots than there are", "self.reorder.len() < self.window", "true"),
+    flow("an item that is put back goes to the end", "self.items.push_front(", "self.items.push_back("),
+    flow("a directed queue has two consumers", "self.order == FlowOrder::Directed && !self.consumers.is_empty()", "@"),
+    flow("tokens are not reserved", "new.most > free +", "@ && new.most > free +"),
+    tokens("a foreign token", "held.as_ref()?.thread == thread", "(@ || held.as_ref()?.thread == thread)"),
+    tokens("a token of an entry's former use", "u64::from(*uses) == token.0 >> 16", "held.is_some()"),
+    tokens("an entry's uses are not counted", "*uses = uses.wrapping_add(1).max(1);", "*uses = 1;"),
+    tokens("an interrupt for each look", "held.told = true;", ""),
+    reorder("a slot without end", "place.sent < OUTPUTS", "true"),
+    reorder("a slot leaves before it is complete", "place.complete && place.outputs.is_empty()", "place.outputs.is_empty()"),
+    reorder("a slot leaves with what is in it", "place.complete && place.outputs.is_empty()", "place.complete"),
+    reorder("what a dead thread sent on stays", "place.outputs.clear();", ""),
+    turns("the last output does not complete", "if let (Ok(_), Some(at), Of::Last(_)) = (sent, at, of) {", "if let (true, Ok(_), Some(at), Of::Last(_)) = (@, sent, at, of) {"),
+    turns("weights are ignored", "left > 0 || !self.others_come_first(slot, from.queue, thread)", "true"),
+    turns("a full queue takes more", "Some(queue) if queue.has_room() => {", "Some(queue) => {"),
+    turns("a dead thread keeps its items", "self.flows.any && self.flows.bury(thread)", "@ && self.flows.bury(thread)"),
+    device("a completion passes what was sent on", "return before.lane;", "if @ { return before.lane; }"),
 ]

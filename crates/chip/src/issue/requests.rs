@@ -15,6 +15,7 @@ use crate::issue::drain::{buffered, most_entries, room};
 use crate::issue::stall::stall;
 use baton_chipfile::peripheral::port::{Hold, Request};
 use baton_machine::device::{Payload, Protocol};
+use baton_machine::flows::FlowRequest;
 use baton_machine::queues::{QueueDevice, QueueId, QueueRequest};
 
 impl Engine {
@@ -124,7 +125,10 @@ impl Engine {
         let asked = self.threads[id as usize].pipeline.buffer.asked();
         let is_dequeue = |packet: &u32| {
             let words = devices.packet(*packet).request.words();
-            matches!(QueueRequest::from_words(words), Some(QueueRequest::Dequeue { .. }))
+            matches!(
+                QueueRequest::from_words(words),
+                Some(QueueRequest::Dequeue { .. } | QueueRequest::Flow(FlowRequest::Receive { .. }))
+            )
         };
         asked.map(|request| request.packet).filter(is_dequeue).collect()
     }

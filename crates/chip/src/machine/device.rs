@@ -18,6 +18,7 @@ use crate::machine::kernel::{kernel, until_woken};
 use baton_chipfile::peripheral::port::{Answer, Request, Subject};
 use baton_machine::Devices;
 use baton_machine::device::{self as verbs, Payload, Protocol, Words};
+use baton_machine::flows::{FlowAnswer, FlowDevice, FlowRequest, Flows};
 use baton_machine::queues::{Mode, Operand, Post, QueueDevice, QueueRequest};
 use std::marker::PhantomData;
 
@@ -184,6 +185,18 @@ impl DeviceOf<QueueDevice> {
             post(self.0.0, posts);
         }
         can
+    }
+}
+
+impl Flows for DeviceOf<QueueDevice> {
+    type Asked = TicketOf<FlowDevice>;
+
+    fn ask(self, request: FlowRequest) -> TicketOf<FlowDevice> {
+        TicketOf(self.0.send(request.to_words()), PhantomData)
+    }
+
+    fn configure(self, request: FlowRequest) -> FlowAnswer {
+        value::<FlowDevice>(self.0.call_with(request.to_words()))
     }
 }
 

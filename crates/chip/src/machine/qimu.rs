@@ -14,6 +14,7 @@ use crate::issue::stall::stall;
 use crate::machine::kernel::kernel;
 use baton_chipfile::peripheral::port::{Answer, Request, Subject};
 use baton_machine::device::{Payload, Refusal, Words};
+use baton_machine::flows::FlowRequest;
 use baton_machine::queues::{Combine, Direction, Mode, QueueId, QueueRefusal, QueueRequest};
 use baton_memory::Access;
 use std::alloc::Layout;
@@ -52,6 +53,11 @@ pub(super) fn translate(words: Words) -> Result<Option<Aimed>, QueueRefusal> {
     let (operand, direction) = match QueueRequest::from_words(words) {
         Some(QueueRequest::Enqueue { to, .. }) => (to, Direction::Enqueue),
         Some(QueueRequest::Dequeue { from }) => (from, Direction::Dequeue),
+        // Queues with flows have no ids of programs.
+        Some(QueueRequest::Flow(_)) => {
+            qimu(|qimu| qimu.counts.refused += 1);
+            return Err(QueueRefusal::Refused);
+        }
         _ => return Ok(None),
     };
     let direction = if let Mode::TakeCredits(of) | Mode::Arm(of) = operand.mode { of } else { direction };
@@ -151,7 +157,11 @@ pub(super) fn call(device: u32, words: Words) -> Answer {
             | QueueRequest::Balance { .. }
             | QueueRequest::Reduce { .. }),
         ) => ask(device, asked),
-        Some(QueueRequest::Enqueue { .. } | QueueRequest::Dequeue { .. }) | None => {
+        Some(asked @ QueueRequest::Flow(FlowRequest::Make { .. })) if !translated => ask(device, asked),
+        Some(asked @ QueueRequest::Flow(FlowRequest::Bind { .. })) if !translated => {
+            ask(device, asked).inspect(|_| joins())
+        }
+        Some(QueueRequest::Enqueue { .. } | QueueRequest::Dequeue { .. } | QueueRequest::Flow(_)) | None => {
             if running() != OUTSIDE {
                 kernel(call_price(device));
             }

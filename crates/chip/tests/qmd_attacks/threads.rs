@@ -53,7 +53,8 @@ fn a_stranger_configures_nothing_of_anothers() {
         let stranger = || {
             until(60_000);
             let itself = Simulated::device(0).expect("there is one");
-            for tag in (5..=6).chain(9..100) {
+            // 9 makes a queue with flows, which a program may do; 10 to 15 are of no use without one.
+            for tag in (5..=6).chain(10..100) {
                 for words in [[0, 0], [9 << 32, 0], [16, 1], [u64::MAX, u64::MAX]] {
                     assert_ne!(itself.call(tag, words).status, 0, "{tag} {words:?}");
                 }

@@ -10,8 +10,11 @@ use baton_machine::queues::{Direction, QueueId, QueueRefusal};
 
 impl Qmd {
     /// Whether a request for a queue in a direction would be served, or answered in another way.
-    fn is_ready(&self, queue: QueueId, direction: Direction) -> bool {
+    fn is_ready(&self, Row { thread, queue, direction, .. }: Row) -> bool {
         let Some(slot) = self.storage.find(queue) else { return self.groups.has_room(queue, &self.storage) };
+        if let Some(ready) = self.is_flow_ready(slot, direction, thread) {
+            return ready;
+        }
         let here = self.storage.queue(slot).filter(|_| self.storage.state(slot) == State::Open);
         here.is_none_or(|queue| match direction {
             Direction::Enqueue => queue.free() > 0,
@@ -24,7 +27,7 @@ impl Qmd {
     pub(super) fn arm(&mut self, request: &Request, queue: QueueId, direction: Direction) -> Result<u64, QueueRefusal> {
         let row = Row { cpu: request.cpu, thread: request.subject.thread, queue, direction };
         self.arms.forget(row.thread);
-        if self.is_ready(queue, direction) {
+        if self.is_ready(row) {
             return Ok(1);
         }
         if self.arms.armed.len() as u64 >= self.settings.armed.0 {
@@ -39,7 +42,7 @@ impl Qmd {
     pub(super) fn fire(&mut self, port: &mut Port<'_>) {
         if !self.arms.armed.is_empty() {
             let armed = std::mem::take(&mut self.arms.armed);
-            let (ready, left) = armed.into_iter().partition(|row| self.is_ready(row.queue, row.direction));
+            let (ready, left) = armed.into_iter().partition(|row| self.is_ready(*row));
             self.arms.armed = left;
             self.interrupt_armed(ready, port);
         }

@@ -5,6 +5,11 @@
 //! turns. With [`Sharing::All`] a buffer is shared by all contexts, and a request that cannot be
 //! served delays requests of other contexts (figure 4 of the paper).
 //!
+//! A thread that loses its CPU leaves its posted requests behind. When the next thread of the context
+//! sends a request of the same buffer, they stand aside, in a line of their thread's own: so no
+//! thread waits behind a request of another one. The thread's later requests join that line, from
+//! whatever context they come, so that its order stays.
+//!
 //! Requests for credits, and those that arm a thread, have a buffer of their own, because they never
 //! wait for an item: behind a dequeue that waits, they would wait for no reason of their own.
 //!
@@ -13,8 +18,10 @@
 //! cycle; with [`Retry::Free`], the scheduler knows beforehand that a try would fail and skips the
 //! buffer.
 
+use super::settings::QmdSettings;
 use crate::peripheral::port::Request;
-use baton_machine::queues::{Direction, Operand, QueueRequest};
+use baton_machine::flows::{FlowRequest, Token};
+use baton_machine::queues::{Direction, Operand, QueueId, QueueRequest};
 use std::collections::VecDeque;
 
 /// The contexts that share a buffer.
@@ -88,7 +95,22 @@ pub(super) fn aim(asked: &QueueRequest) -> (Direction, Operand) {
     match *asked {
         QueueRequest::Enqueue { to, .. } => (Direction::Enqueue, to),
         QueueRequest::Dequeue { from } => (Direction::Dequeue, from),
+        QueueRequest::Flow(FlowRequest::Send { to, .. }) => (Direction::Enqueue, to),
+        QueueRequest::Flow(FlowRequest::Receive { from }) => (Direction::Dequeue, from),
+        QueueRequest::Flow(FlowRequest::Complete(_)) => (Direction::Enqueue, Operand::of(NO_QUEUE)),
         _ => unreachable!("{asked:?} in a buffer"),
+    }
+}
+
+/// What a request aims at that is for no queue: no queue and no group has this id.
+pub(super) const NO_QUEUE: QueueId = QueueId(u32::MAX);
+
+/// The token that a request carries.
+pub(super) fn token_of(asked: &QueueRequest) -> Option<Token> {
+    match *asked {
+        QueueRequest::Flow(FlowRequest::Send { of, .. }) => of.token(),
+        QueueRequest::Flow(FlowRequest::Complete(token)) => Some(token),
+        _ => None,
     }
 }
 
@@ -100,18 +122,78 @@ struct Buffer {
     /// The lines of the buffer, by context; with [`Sharing::All`] there is one line for all
     /// contexts.
     lines: Vec<VecDeque<Waiting>>,
+    /// The lines of threads whose requests stand aside; a thread has at most one. They are numbered
+    /// behind the contexts' lines.
+    aside: Vec<VecDeque<Waiting>>,
     /// Number of the line that has its turn.
     turn: usize,
     /// Number of requests in all lines.
     count: usize,
 }
 
+/// The thread that made a request.
+fn thread(waiting: &Waiting) -> u32 {
+    waiting.request.subject.thread
+}
+
 impl Buffer {
     /// Returns the line that has its turn: the first line from `turn` on that has requests.
     fn pick(&self) -> Option<usize> {
-        let lines = self.lines.len();
+        let lines = self.lines.len() + self.aside.len();
         let from = self.turn..self.turn + lines;
-        if self.count == 0 { None } else { from.map(|at| at % lines).find(|&line| !self.lines[line].is_empty()) }
+        if self.count == 0 { None } else { from.map(|at| at % lines).find(|&line| !self.line(line).is_empty()) }
+    }
+
+    #[inline]
+    fn line(&self, number: usize) -> &VecDeque<Waiting> {
+        self.lines.get(number).unwrap_or_else(|| &self.aside[number - self.lines.len()])
+    }
+
+    #[inline]
+    fn line_mut(&mut self, number: usize) -> &mut VecDeque<Waiting> {
+        let contexts = self.lines.len();
+        if number < contexts { &mut self.lines[number] } else { &mut self.aside[number - contexts] }
+    }
+
+    fn all(&self) -> impl Iterator<Item = &VecDeque<Waiting>> {
+        self.lines.iter().chain(&self.aside)
+    }
+
+    /// Gives the line of a request of `of` that comes from a context. Requests of other threads in
+    /// the context's line, and those of `of` in other contexts' lines, stand aside from now on, as
+    /// far as there are `most` lines for that.
+    fn make_way(&mut self, cpu: usize, of: u32, moved: bool, most: usize) -> usize {
+        if self.lines[cpu].iter().any(|waiting| thread(waiting) != of) {
+            self.stand_aside(cpu, |other| other != of, most);
+        }
+        if moved {
+            (0..self.lines.len()).filter(|&other| other != cpu).for_each(|other| {
+                self.stand_aside(other, |thread| thread == of, most);
+            });
+        }
+        self.own_line(of).map_or(cpu, |own| self.lines.len() + own)
+    }
+
+    /// Moves the requests of threads for which `which` holds from a context's line into lines of
+    /// their threads' own.
+    fn stand_aside(&mut self, cpu: usize, which: impl Fn(u32) -> bool, most: usize) {
+        let line = std::mem::take(&mut self.lines[cpu]);
+        let (goes, stays): (Vec<Waiting>, Vec<Waiting>) = line.into_iter().partition(|waiting| which(thread(waiting)));
+        self.lines[cpu] = stays.into();
+        for waiting in goes {
+            let free = || self.aside.iter().position(VecDeque::is_empty);
+            let line = self.own_line(thread(&waiting)).or_else(free);
+            match line {
+                Some(line) => self.aside[line].push_back(waiting),
+                None if self.aside.len() < most => self.aside.push(VecDeque::from([waiting])),
+                None => self.lines[cpu].push_back(waiting),
+            }
+        }
+    }
+
+    /// The number of a thread's own line among those aside, if its requests stand there.
+    fn own_line(&self, of: u32) -> Option<usize> {
+        self.aside.iter().position(|line| line.front().is_some_and(|waiting| thread(waiting) == of))
     }
 }
 
@@ -126,24 +208,33 @@ pub(super) struct Picked {
 pub(super) struct Buffers {
     buffers: Vec<Buffer>,
     sharing: Sharing,
+    /// Number of threads whose requests can stand aside, in each buffer.
+    aside: usize,
+    /// The context from which each thread's last request came.
+    homes: Vec<u32>,
     /// Number of the buffer that has its turn, and its remaining picks in this turn.
     turn: usize,
     left: u32,
 }
 
 impl Buffers {
-    /// The buffers of these directions, with `priorities` priorities.
-    pub(super) fn new(directions: &[Direction], priorities: u32, sharing: Sharing, schedule: Schedule) -> Buffers {
+    /// The buffers of these directions.
+    pub(super) fn new(directions: &[Direction], settings: &QmdSettings) -> Buffers {
+        let QmdSettings { priorities, buffers: sharing, schedule, .. } = *settings;
         let weight = |lane| match lane {
             Lane::Items(_, priority) if schedule == Schedule::Weighted => u32::from(priority) + 1,
             _ => 1,
         };
-        let buffer = |lane| Buffer { lane, weight: weight(lane), lines: Vec::new(), turn: 0, count: 0 };
+        let buffer = |lane| {
+            let (lines, aside) = (Vec::new(), Vec::new());
+            Buffer { lane, weight: weight(lane), lines, aside, turn: 0, count: 0 }
+        };
         let each = |&direction| (0..priorities as u8).map(move |priority| Lane::Items(direction, priority));
         let credits = directions.contains(&Direction::Dequeue).then_some(Lane::Prompt);
         let buffers: Vec<Buffer> = directions.iter().flat_map(each).chain(credits).map(buffer).collect();
         let left = buffers[0].weight;
-        Buffers { buffers, sharing, turn: 0, left }
+        let aside = if sharing == Sharing::Context { settings.aside.0 as usize } else { 0 };
+        Buffers { buffers, sharing, aside, homes: Vec::new(), turn: 0, left }
     }
 
     /// Returns the number of requests that wait.
@@ -151,9 +242,9 @@ impl Buffers {
         self.buffers.iter().map(|buffer| buffer.count).sum()
     }
 
-    /// Returns the line for a context's requests in a buffer.
+    /// Returns the number of a buffer, and of the line for a context's requests in it.
     #[inline]
-    fn line(&mut self, lane: Lane, cpu: u32) -> Picked {
+    fn line(&mut self, lane: Lane, cpu: u32) -> (usize, usize) {
         let buffer = self.buffers.iter().position(|buffer| buffer.lane == lane);
         let buffer = buffer.expect("an engine is asked for what it serves");
         let line = if self.sharing == Sharing::Context { cpu as usize } else { 0 };
@@ -161,23 +252,59 @@ impl Buffers {
         if lines.len() <= line {
             lines.resize_with(line + 1, VecDeque::new);
         }
-        Picked { buffer, line }
+        (buffer, line)
     }
 
-    /// Returns the number of requests in the line that this request would join.
+    /// Whether all requests of a buffer stand in their contexts' lines, and this line has none of
+    /// another thread.
     #[inline]
-    pub(super) fn ahead(&mut self, lane: Lane, cpu: u32) -> usize {
-        let Picked { buffer, line } = self.line(lane, cpu);
-        self.buffers[buffer].lines[line].len()
+    fn is_plain(&self, buffer: usize, line: usize, of: u32) -> bool {
+        let buffer = &self.buffers[buffer];
+        buffer.aside.is_empty() && buffer.lines[line].front().is_none_or(|front| thread(front) == of)
+    }
+
+    /// Returns the number of requests in the line that a thread's request would join.
+    #[inline]
+    pub(super) fn ahead(&mut self, lane: Lane, cpu: u32, of: u32) -> usize {
+        let (buffer, line) = self.line(lane, cpu);
+        if self.aside == 0 || self.is_plain(buffer, line, of) {
+            return self.buffers[buffer].lines[line].len();
+        }
+        let buffer = &self.buffers[buffer];
+        if let Some(own) = buffer.own_line(of) {
+            return buffer.aside[own].len();
+        }
+        let room = buffer.aside.len() < self.aside || buffer.aside.iter().any(VecDeque::is_empty);
+        buffer.lines[line].iter().filter(|waiting| !room || thread(waiting) == of).count()
     }
 
     /// Adds a request at the end of its line.
     #[inline]
     pub(super) fn push(&mut self, waiting: Waiting) {
-        let Picked { buffer, line } = self.line(waiting.lane, waiting.request.cpu);
+        let (cpu, of) = (waiting.request.cpu, thread(&waiting));
+        let (buffer, mut line) = self.line(waiting.lane, cpu);
+        if self.aside != 0 {
+            let moved = self.moved(of, cpu);
+            if moved || !self.is_plain(buffer, line, of) {
+                line = self.buffers[buffer].make_way(line, of, moved, self.aside);
+            }
+        }
         let buffer = &mut self.buffers[buffer];
-        buffer.lines[line].push_back(waiting);
+        buffer.line_mut(line).push_back(waiting);
         buffer.count += 1;
+    }
+
+    /// Notes the context from which a thread's request comes. Returns whether it is another one
+    /// than that of the thread's last request.
+    #[inline]
+    fn moved(&mut self, of: u32, cpu: u32) -> bool {
+        const NONE: u32 = u32::MAX;
+        let of = of as usize;
+        if self.homes.len() <= of {
+            self.homes.resize(of + 1, NONE);
+        }
+        let before = std::mem::replace(&mut self.homes[of], cpu);
+        before != cpu && before != NONE
     }
 
     /// Returns the buffer that has its turn, among the buffers with requests.
@@ -196,24 +323,25 @@ impl Buffers {
             (self.turn, self.left) = (buffer, self.buffers[buffer].weight);
         }
         self.left -= 1;
-        let lines = self.buffers[buffer].lines.len();
-        self.buffers[buffer].turn = (line + 1) % lines;
+        let of = &mut self.buffers[buffer];
+        of.turn = (line + 1) % (of.lines.len() + of.aside.len());
     }
 
     /// Returns the head of a line.
     pub(super) fn head(&mut self, Picked { buffer, line }: Picked) -> Option<&mut Waiting> {
-        self.buffers[buffer].lines[line].front_mut()
+        self.buffers[buffer].line_mut(line).front_mut()
     }
 
     /// Removes the head of a line, which was served. The next request is the head from `now` on.
     #[inline]
     pub(super) fn pop(&mut self, Picked { buffer, line }: Picked, now: u64) -> Option<Waiting> {
         let buffer = &mut self.buffers[buffer];
-        let served = buffer.lines[line].pop_front()?;
-        buffer.count -= 1;
-        if let Some(next) = buffer.lines[line].front_mut() {
+        let line = buffer.line_mut(line);
+        let served = line.pop_front()?;
+        if let Some(next) = line.front_mut() {
             next.since = next.since.max(now);
         }
+        buffer.count -= 1;
         Some(served)
     }
 
@@ -226,11 +354,11 @@ impl Buffers {
         let weights = self.buffers.iter().filter(|buffer| buffer.count > 0).map(|buffer| u64::from(buffer.weight));
         let round: u64 = weights.sum();
         for buffer in &mut self.buffers {
-            let lines = buffer.lines.iter().filter(|line| !line.is_empty()).count() as u64;
+            let lines = buffer.all().filter(|line| !line.is_empty()).count() as u64;
             let picks = (picks - 1) / round * u64::from(buffer.weight);
             for _ in 0..picks.checked_rem(lines).unwrap_or(0) {
                 if let Some(line) = buffer.pick() {
-                    buffer.turn = (line + 1) % buffer.lines.len();
+                    buffer.turn = (line + 1) % (buffer.lines.len() + buffer.aside.len());
                 }
             }
         }
@@ -243,30 +371,30 @@ impl Buffers {
 
     /// Returns the number of lines that have requests.
     pub(super) fn lines(&self) -> usize {
-        self.buffers.iter().flat_map(|buffer| &buffer.lines).filter(|line| !line.is_empty()).count()
+        self.buffers.iter().flat_map(Buffer::all).filter(|line| !line.is_empty()).count()
     }
 
     /// Returns the heads of all lines that have requests.
     pub(super) fn heads(&self) -> impl Iterator<Item = &Waiting> {
-        self.buffers.iter().flat_map(|buffer| &buffer.lines).filter_map(VecDeque::front)
+        self.buffers.iter().flat_map(Buffer::all).filter_map(VecDeque::front)
     }
 
     /// Returns the first request of each line for which `which` holds, and whether the head of the
     /// line was tried in vain.
     pub(super) fn firsts(&self, which: impl Fn(&Waiting) -> bool + Copy) -> impl Iterator<Item = (&Waiting, bool)> {
-        let lines = self.buffers.iter().flat_map(|buffer| &buffer.lines);
+        let lines = self.buffers.iter().flat_map(Buffer::all);
         lines.filter_map(move |line| Some((line.iter().find(|waiting| which(waiting))?, line.front()?.tried != 0)))
     }
 
-    /// Returns the requests that wait in a context's lines, or in lines that contexts share.
+    /// Returns the requests that wait in a context's lines, in lines that contexts share, or aside.
     pub(super) fn waiting(&self, cpu: u32) -> impl Iterator<Item = &Waiting> {
         let line = if self.sharing == Sharing::Context { cpu as usize } else { 0 };
-        self.buffers.iter().filter_map(move |buffer| buffer.lines.get(line)).flatten()
+        self.buffers.iter().flat_map(move |buffer| buffer.lines.get(line).into_iter().chain(&buffer.aside)).flatten()
     }
 
     /// Returns all requests.
     pub(super) fn all(&self) -> impl Iterator<Item = &Waiting> {
-        self.buffers.iter().flat_map(|buffer| &buffer.lines).flatten()
+        self.buffers.iter().flat_map(Buffer::all).flatten()
     }
 
     /// Removes all requests for which `which` holds, the oldest of a line first.
@@ -277,7 +405,7 @@ impl Buffers {
         mut removed: impl FnMut(Waiting),
     ) {
         for buffer in &mut self.buffers {
-            for line in &mut buffer.lines {
+            for line in buffer.lines.iter_mut().chain(&mut buffer.aside) {
                 let before = line.len();
                 let head = line.front().map(|waiting| waiting.request);
                 line.retain(|waiting| {
@@ -297,74 +425,4 @@ impl Buffers {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::peripheral::port::Subject;
-    use baton_machine::queues::QueueId;
-
-    fn waiting(lane: Lane, cpu: u32) -> Waiting {
-        let asked = QueueRequest::Dequeue { from: Operand::of(QueueId(0)) };
-        let subject = Subject::default();
-        let request = Request { packet: cpu, op: 0, words: [0; 3], privileged: false, cpu, subject };
-        Waiting { request, asked, lane, since: 0, told: false, tried: 0 }
-    }
-
-    /// Makes buffers that hold requests of these directions, priorities and contexts.
-    fn buffers(sharing: Sharing, schedule: Schedule, requests: &[(Direction, u8, u32)]) -> Buffers {
-        let mut buffers = Buffers::new(&[Direction::Enqueue, Direction::Dequeue], 3, sharing, schedule);
-        for &(direction, priority, cpu) in requests {
-            buffers.push(waiting(Lane::Items(direction, priority), cpu));
-        }
-        buffers
-    }
-
-    fn picks(buffers: &mut Buffers, count: usize) -> Vec<(usize, usize)> {
-        let one = |_| {
-            let picked = buffers.pick().expect("there are requests");
-            buffers.turn(picked);
-            (picked.buffer, picked.line)
-        };
-        (0..count).map(one).collect()
-    }
-
-    use Direction::{Dequeue, Enqueue};
-
-    #[test]
-    fn buffers_have_turns_and_contexts_in_them() {
-        let requests = [(Enqueue, 0, 5), (Enqueue, 0, 2), (Dequeue, 1, 0)];
-        let mut here = buffers(Sharing::Context, Schedule::RoundRobin, &requests);
-        assert_eq!(picks(&mut here, 6), [(0, 2), (4, 0), (0, 5), (4, 0), (0, 2), (4, 0)]);
-        let mut here = buffers(Sharing::All, Schedule::RoundRobin, &requests);
-        assert_eq!(picks(&mut here, 3), [(0, 0), (4, 0), (0, 0)]);
-    }
-
-    #[test]
-    fn a_higher_priority_has_more_turns_where_they_have_weights() {
-        let requests = [(Enqueue, 0, 0), (Enqueue, 2, 0)];
-        let mut here = buffers(Sharing::All, Schedule::Weighted, &requests);
-        assert_eq!(picks(&mut here, 8).iter().filter(|&&(buffer, _)| buffer == 2).count(), 6);
-        let mut here = buffers(Sharing::All, Schedule::RoundRobin, &requests);
-        assert_eq!(picks(&mut here, 8).iter().filter(|&&(buffer, _)| buffer == 2).count(), 4);
-    }
-
-    #[test]
-    fn many_failing_picks_at_once_are_those_one_by_one() {
-        let requests =
-            [(Enqueue, 0, 5), (Enqueue, 0, 2), (Enqueue, 2, 1), (Dequeue, 1, 0), (Dequeue, 1, 3), (Dequeue, 1, 4)];
-        for schedule in [Schedule::RoundRobin, Schedule::Weighted] {
-            for before in 0..7 {
-                for count in 0..40 {
-                    let make = || {
-                        let mut here = buffers(Sharing::Context, schedule, &requests);
-                        picks(&mut here, before);
-                        here
-                    };
-                    let (mut one_by_one, mut at_once) = (make(), make());
-                    picks(&mut one_by_one, count);
-                    at_once.fail(count as u64);
-                    assert_eq!(picks(&mut at_once, 12), picks(&mut one_by_one, 12), "{schedule:?} {before} {count}");
-                }
-            }
-        }
-    }
-}
+mod tests;

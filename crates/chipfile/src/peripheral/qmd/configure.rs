@@ -7,6 +7,7 @@ use super::credits::Pools;
 use super::rows::Row;
 use super::storage::Slot;
 use crate::peripheral::port::{Port, Request};
+use baton_machine::flows::FlowRequest;
 use baton_machine::queues::{Direction, QueueId, QueueRefusal, QueueRequest};
 
 type Answer = Result<u64, QueueRefusal>;
@@ -56,8 +57,20 @@ impl Qmd {
                 port.tick_at(port.now() + 1);
                 Ok(0)
             }
-            QueueRequest::Enqueue { .. } | QueueRequest::Dequeue { .. } => Err(QueueRefusal::Refused),
+            QueueRequest::Flow(FlowRequest::Make { entries, order, window, dead }) => {
+                self.make_flows((entries, window), order, dead, domain)
+            }
+            QueueRequest::Flow(FlowRequest::Bind { queue, weight, most }) => self.bind(request, queue, weight, most),
+            QueueRequest::Enqueue { .. } | QueueRequest::Dequeue { .. } | QueueRequest::Flow(_) => {
+                Err(QueueRefusal::Refused)
+            }
         }
+    }
+
+    /// Whether a queue has flows.
+    #[inline]
+    pub(super) fn has_flows(&self, slot: Slot) -> bool {
+        self.flows.any && self.flows.get(slot).is_some()
     }
 
     /// Returns the slot of a queue of this domain.
@@ -75,7 +88,7 @@ impl Qmd {
         let queues: Vec<QueueId> = (0..count).map(|queue| first.plus(queue)).collect();
         for &queue in &queues {
             let slot = self.own(queue, domain)?;
-            if self.pools[slot.0].iter().any(Option::is_some) {
+            if self.pools[slot.0].iter().any(Option::is_some) || self.has_flows(slot) {
                 return Err(QueueRefusal::Refused);
             }
         }
@@ -93,7 +106,7 @@ impl Qmd {
             self.reducers.release(id, &mut self.storage);
             self.moves.forget(slot);
             self.pools[slot.0] = [None, None];
-            u64::from(self.storage.release(slot))
+            u64::from(self.storage.release(slot)) + self.flows.remove(slot)
         };
         self.counts.released += items;
         self.refuse_for(id, port, |_| true);

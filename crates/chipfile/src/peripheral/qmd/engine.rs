@@ -7,6 +7,7 @@ use super::groups::Balanced;
 use super::settings::{Pointers, QmdSettings};
 use super::storage::{Slot, State};
 use crate::peripheral::port::{Hold, Port};
+use baton_machine::flows::Given;
 use baton_machine::queues::{Direction, Mode, Operand, QueueRefusal, QueueRequest};
 use std::collections::VecDeque;
 
@@ -29,7 +30,7 @@ impl Engine {
     pub(super) fn all(settings: &QmdSettings) -> Vec<Engine> {
         let both = [Direction::Enqueue, Direction::Dequeue];
         let new = |directions: &[Direction]| Engine {
-            buffers: Buffers::new(directions, settings.priorities, settings.buffers, settings.schedule),
+            buffers: Buffers::new(directions, settings),
             failed: 0,
             change: 1,
             asleep: None,
@@ -91,9 +92,11 @@ impl Moves {
 }
 
 /// The outcome of a request's turn.
-enum Turn {
+pub(super) enum Turn {
     /// The request was served, with this answer.
     Served(Result<u64, QueueRefusal>),
+    /// The request was served, with an item that has a flow and a token.
+    Given(Given),
     /// The request must wait.
     Wait(Hold),
 }
@@ -106,6 +109,7 @@ impl Qmd {
         self.file(now);
         let mut changed = self.end_moves(now);
         changed |= self.run_reducers(now);
+        changed |= self.run_releaser(now);
         self.expire(port);
         if changed {
             self.wake_all(now);
@@ -161,6 +165,14 @@ impl Qmd {
     }
 
     pub(super) fn end_move(&mut self, slot: Slot, direction: Direction, now: u64) {
+        if self.flows.any
+            && let Some(queue) = self.flows.get_mut(slot)
+        {
+            return match direction {
+                Direction::Enqueue => queue.comes(),
+                Direction::Dequeue => queue.goes(),
+            };
+        }
         // An item that arrived gives a credit for a dequeue; a place that became free gives a
         // credit for an enqueue.
         let credits = match direction {
@@ -196,8 +208,10 @@ impl Qmd {
             self.empty_late_buffers(port);
             self.age_credits(now);
         }
+        self.age_tokens(port);
         self.lose_patience(port);
-        self.look = self.too_old_at().map(|(at, _)| at).chain(self.patience_ends()).min();
+        let too_old = self.too_old_at().map(|(at, _)| at).chain(self.token_too_old_at());
+        self.look = too_old.chain(self.patience_ends()).min();
     }
 
     /// Finds the contexts with a buffer from which nothing was served for too long, drops those of
@@ -228,13 +242,9 @@ impl Qmd {
             let Some(&mut waiting) = self.engines[engine].buffers.head(picked) else { return false };
             let turn = self.try_one(&waiting, port.now());
             self.engines[engine].buffers.turn(picked);
-            match turn {
-                Turn::Served(answer) => {
-                    self.engines[engine].changed();
-                    self.engines[engine].buffers.pop(picked, port.now());
-                    port.reply(&waiting.request, port.now() + self.settings.latency.0, answer);
-                    return answer.is_ok();
-                }
+            let answer = match turn {
+                Turn::Served(answer) => answer.map(Given::from),
+                Turn::Given(given) => Ok(given),
                 Turn::Wait(why) => {
                     self.waits(engine, picked, why, port);
                     let engine = &mut self.engines[engine];
@@ -245,8 +255,13 @@ impl Qmd {
                     if self.settings.retry == Retry::Slot {
                         return false;
                     }
+                    continue;
                 }
-            }
+            };
+            self.engines[engine].changed();
+            self.engines[engine].buffers.pop(picked, port.now());
+            port.reply(&waiting.request, port.now() + self.settings.latency.0, answer);
+            return answer.is_ok();
         }
     }
 
@@ -279,6 +294,7 @@ impl Qmd {
                 Turn::Served(self.arm(&waiting.request, queue, of))
             }
             QueueRequest::Dequeue { from } => self.try_dequeue(thread, from, now),
+            QueueRequest::Flow(asked) => self.try_flow(waiting, asked, now),
             _ => Turn::Served(Err(QueueRefusal::Refused)),
         }
     }
@@ -299,6 +315,9 @@ impl Qmd {
         if self.storage.state(slot) != State::Open {
             return Turn::Wait(Hold::Full);
         }
+        if self.has_flows(slot) {
+            return Turn::Served(Err(QueueRefusal::Refused));
+        }
         if !self.spends(slot, Direction::Enqueue, thread, now) {
             return Turn::Served(Err(QueueRefusal::NoCredit));
         }
@@ -314,6 +333,9 @@ impl Qmd {
         let Some(slot) = self.storage.find(from.queue) else { return Turn::Served(Err(QueueRefusal::NoQueue)) };
         if self.storage.state(slot) != State::Open {
             return Turn::Wait(Hold::Empty);
+        }
+        if self.has_flows(slot) {
+            return Turn::Served(Err(QueueRefusal::Refused));
         }
         if !self.spends(slot, Direction::Dequeue, thread, now) {
             return Turn::Served(Err(QueueRefusal::NoCredit));
@@ -339,7 +361,7 @@ impl Qmd {
     }
 
     /// Moves a head or a tail: now, or when the access to the SRAM is done.
-    fn moves(&mut self, slot: Slot, direction: Direction, now: u64) {
+    pub(super) fn moves(&mut self, slot: Slot, direction: Direction, now: u64) {
         match self.settings.pointers {
             Pointers::Grant => self.end_move(slot, direction, now),
             Pointers::Access => self.moves.0.push_back((now + self.settings.latency.0, slot, direction)),
@@ -367,5 +389,6 @@ impl Qmd {
             let shared = |pools: &Option<Pools>| pools.as_ref().is_none_or(Pools::keeps_shares);
             assert!(shared(enqueue) && shared(dequeue), "shares of the credits, queue {slot}");
         }
+        self.flows.check();
     }
 }

@@ -3,6 +3,7 @@
 
 use super::QmdSettings;
 use super::buffers::Sharing;
+use super::flows::OUTPUTS;
 use baton_noc::energy::Technology;
 
 /// Area of a bit of SRAM in µm²: the cell of a 45 nm process (Mistry and others, IEDM 2007).
@@ -37,6 +38,8 @@ pub struct QmdHardware {
     /// Number of flip-flops in the registers of rows, two a context, and in the table of armed
     /// threads.
     pub arms: u64,
+    /// Number of flip-flops in the lines for requests of threads that have lost their CPU.
+    pub aside: u64,
     /// Number of flip-flops in the credit pools, with threads, weights and ages, and in the buffers
     /// of requests for credits.
     pub credits: u64,
@@ -72,6 +75,8 @@ impl QmdSettings {
         let row = SUBJECT + ID + 1;
         let rows = if self.patience.0 > 0 { 2 * contexts } else { 0 };
         let armed = self.armed.0 * (row + 1 + values(contexts));
+        // A line aside has its thread, which is compared with that of each request that comes.
+        let aside = if self.buffers == Sharing::Context { u64::from(self.priorities) * self.aside.0 } else { 0 };
         QmdHardware {
             sram: self.entries * ITEM,
             buffers: lines * self.depth * (2 * request + ITEM),
@@ -79,8 +84,9 @@ impl QmdSettings {
             pipeline: self.engines * self.latency.0 * stage,
             subjects: contexts * 2 * SUBJECT,
             arms: rows * row + armed,
+            aside: aside * (self.depth * (2 * request + ITEM) + 2 * SUBJECT),
             credits: self.queues * pools + sharers * self.depth * request,
-            gates: self.engines * seen * seen + (compared + self.armed.0) * compare,
+            gates: self.engines * seen * seen + (compared + self.armed.0) * compare + 2 * aside * (2 * SUBJECT - 1),
         }
     }
 }
@@ -90,7 +96,7 @@ impl QmdHardware {
     /// technology. Credits, which are optional in the paper, are not included.
     pub fn logic_mm2(&self) -> f64 {
         let prices = Technology::default().area;
-        let bits = (self.buffers + self.queues + self.pipeline + self.subjects + self.arms) as f64;
+        let bits = (self.buffers + self.queues + self.pipeline + self.subjects + self.arms + self.aside) as f64;
         (bits * prices.buffer_bit + self.gates as f64 * prices.arbiter_gate) / 1e6
     }
 
@@ -102,6 +108,63 @@ impl QmdHardware {
     /// Returns the area of the SRAM's cells, which is the smallest possible area of the SRAM.
     pub fn sram_mm2(&self) -> f64 {
         self.sram as f64 * SRAM_CELL / 1e6
+    }
+}
+
+/// Number of bits in a flow, and in a weight.
+const FLOW: u64 = 16;
+/// Number of bits that count the uses of a token's entry.
+const USES: u64 = 32;
+
+/// The numbers of bits and gates of queues with flows, beside those of the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowHardware {
+    /// Number of bits in the SRAM, for the flows of items.
+    pub sram: u64,
+    /// Number of flip-flops in the windows: the first entries of each queue, in which the device
+    /// finds an item whose flow is free.
+    pub window: u64,
+    /// Number of flip-flops in the table of tokens.
+    pub tokens: u64,
+    /// Number of flip-flops in the reorder buffers, whose items are in the SRAM.
+    pub reorder: u64,
+    /// Number of flip-flops in the tables of consumers.
+    pub consumers: u64,
+    /// Number of gates. They compare the flow of each entry of a window with the flow of each token,
+    /// and a request's thread with the thread of each token.
+    pub gates: u64,
+}
+
+impl QmdSettings {
+    /// What queues with flows take, for `contexts` contexts and windows of `window` entries.
+    pub fn flow_hardware(&self, contexts: u32, window: u16) -> FlowHardware {
+        let (contexts, window, outputs) = (u64::from(contexts), u64::from(window), OUTPUTS as u64);
+        let (queue, tokens, place) = (values(self.queues), self.tokens.0, values(window));
+        // An entry has its item, thread, context, queue, uses, age and slot, and is used, or told.
+        let token = ITEM + FLOW + SUBJECT + values(contexts) + queue + USES + AGE + place + 2;
+        // A slot counts its outputs that wait and that were sent, and is complete; an output has its
+        // destination.
+        let slot = 2 * values(outputs + 1) + 1 + outputs * queue;
+        let consumer = SUBJECT + 2 * FLOW + 2 * values(tokens);
+        let compare = window * tokens * (2 * (FLOW + queue) - 1);
+        FlowHardware {
+            sram: self.entries * FLOW,
+            window: self.queues * window * (ITEM + FLOW),
+            tokens: tokens * token,
+            reorder: self.queues * (window * slot + 2 * place),
+            consumers: self.queues * contexts * consumer,
+            gates: self.engines * compare + tokens * (2 * SUBJECT - 1),
+        }
+    }
+}
+
+impl FlowHardware {
+    /// Returns the area of all parts but the SRAM, at the prices of the network's default
+    /// technology.
+    pub fn mm2(&self) -> f64 {
+        let prices = Technology::default().area;
+        let bits = (self.window + self.tokens + self.reorder + self.consumers) as f64;
+        (bits * prices.buffer_bit + self.gates as f64 * prices.arbiter_gate) / 1e6
     }
 }
 
@@ -162,7 +225,7 @@ mod tests {
     /// in each buffer, and then ours with 16 contexts.
     fn listed() -> [(&'static str, QmdHardware); 4] {
         let caf16 = QmdSettings { latency: Cycles(50), priorities: 1, depth: 16, local_credits: 64, ..settings() };
-        let none = QmdSettings { patience: Or(0), armed: Or(0), ..caf16 };
+        let none = QmdSettings { patience: Or(0), armed: Or(0), aside: Or(0), ..caf16 };
         let priced = QmdSettings { entries: 4096, engines: 2, priorities: 3, depth: 4, buffers: Sharing::All, ..none };
         let narrow = QmdSettings { depth: 4, ..caf16 };
         let shared = QmdSettings { buffers: Sharing::All, ..caf16 };
@@ -182,9 +245,9 @@ mod tests {
     fn the_page_has_these_sums() {
         let page = include_str!("../../../../../docs/reference/qmd-hardware.md");
         for (name, of) in listed() {
-            let counts = [of.sram, of.buffers, of.queues, of.pipeline, of.subjects, of.arms, of.credits, of.gates]
-                .map(thousands)
-                .join(" | ");
+            let counts = [of.sram, of.buffers, of.queues, of.pipeline, of.subjects, of.arms, of.aside];
+            let counts =
+                counts.into_iter().chain([of.credits, of.gates]).map(thousands).collect::<Vec<_>>().join(" | ");
             let areas = [of.logic_mm2(), of.credits_mm2(), of.sram_mm2()].map(|mm2| format!("{mm2:.3}")).join(" | ");
             let line = format!("| {name} | {counts} | {areas} |");
             assert!(page.contains(&line), "docs/reference/qmd-hardware.md has no line\n{line}");
@@ -203,6 +266,17 @@ mod tests {
     }
 
     #[test]
+    fn the_page_has_what_flows_take() {
+        let page = include_str!("../../../../../docs/reference/qmd-hardware.md");
+        for window in [4, 16] {
+            let of = settings().flow_hardware(16, window);
+            let counts = [of.sram, of.window, of.tokens, of.reorder, of.consumers, of.gates].map(thousands).join(" | ");
+            let line = format!("| {window} | {counts} | {:.3} |", of.mm2());
+            assert!(page.contains(&line), "docs/reference/qmd-hardware.md has no line\n{line}");
+        }
+    }
+
+    #[test]
     fn each_part_grows_with_what_it_serves() {
         let base = settings();
         let of = |settings: QmdSettings| settings.hardware(16, 16);
@@ -214,7 +288,7 @@ mod tests {
         let shared = QmdSettings { buffers: Sharing::All, ..base };
         assert_eq!(of(own).buffers, 16 * of(shared).buffers);
         let one = QmdSettings { priorities: 1, ..base };
-        let gates = |buffers| of(QmdSettings { buffers, armed: Or(0), ..one }).gates;
+        let gates = |buffers| of(QmdSettings { buffers, armed: Or(0), aside: Or(0), ..one }).gates;
         assert_eq!(gates(Sharing::Context), 256 * gates(Sharing::All));
         assert!(of(shared).gates > 2 * gates(Sharing::All), "priorities compare what waits");
     }

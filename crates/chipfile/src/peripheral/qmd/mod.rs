@@ -9,6 +9,7 @@
 //! | `engine` | a request's turn, and what waits for one |
 //! | `credits` | credit pools |
 //! | `groups` | load balancer, data reducer |
+//! | `flows` | queues with flows: directed, parallel, atomic, ordered |
 //! | `configure` | what comes by system call |
 //! | `moving` | a queue moves to another device; the list of what only the operating system asks for |
 //! | `rows` | rows of timed requests, and armed threads |
@@ -26,6 +27,7 @@ pub mod buffers;
 mod configure;
 mod credits;
 mod engine;
+mod flows;
 mod groups;
 pub mod hardware;
 mod moving;
@@ -42,10 +44,12 @@ pub use settings::QmdSettings;
 use super::port::{Cancelled, Port, Request, Taken};
 use super::{DeviceKind, SettingMisfit, Typed, TypedDevice};
 use baton_machine::device::Protocol;
+use baton_machine::flows::FlowRequest;
 use baton_machine::queues::{Direction, Mode, Operand, QueueDevice, QueueId, QueueRefusal, QueueRequest};
-use buffers::{Lane, Sharing, Waiting, aim};
+use buffers::{Lane, NO_QUEUE, Sharing, Waiting, aim, token_of};
 use credits::Pools;
 use engine::{Engine, Moves};
+use flows::Flows;
 use groups::{Groups, Reducers};
 use rows::{Arms, Row};
 use storage::{State, Storage};
@@ -93,6 +97,7 @@ pub struct Qmd {
     pools: Vec<[Option<Pools>; 2]>,
     groups: Groups,
     reducers: Reducers,
+    flows: Flows,
     /// Requests that came in this cycle; they are in their buffers from the next cycle on.
     came: Vec<Waiting>,
     engines: Vec<Engine>,
@@ -114,6 +119,7 @@ impl Qmd {
             pools: (0..settings.queues).map(|_| [None, None]).collect(),
             groups: Groups::default(),
             reducers: Reducers::new(settings.reduce),
+            flows: Flows::new(settings.tokens.0),
             came: Vec::new(),
             engines: Engine::all(settings),
             moves: Moves::default(),
@@ -141,7 +147,9 @@ impl Qmd {
         let (domain, takes_credits) = (request.subject.domain, matches!(mode, Mode::TakeCredits(_)));
         let right = match mode {
             Mode::TakeCredits(of) | Mode::Arm(of) => direction == Direction::Dequeue && self.may(domain, queue, of),
-            Mode::Block | Mode::Timed { .. } | Mode::Try => self.may(domain, queue, direction),
+            Mode::Block | Mode::Timed { .. } | Mode::Try => {
+                (queue == NO_QUEUE && token_of(&asked).is_some()) || self.may(domain, queue, direction)
+            }
         };
         if !right || (takes_credits && self.storage.find(queue).is_none()) {
             self.counts.refused += 1;
@@ -155,7 +163,7 @@ impl Qmd {
             return Taken::Yes;
         }
         let lane = self.lane(request, &asked);
-        if self.ahead(lane, request.cpu) >= self.settings.depth as usize {
+        if self.ahead(lane, request) >= self.settings.depth as usize {
             return Taken::Later;
         }
         let waiting = Waiting { request: *request, asked, lane, since: port.now(), told: false, tried: 0 };
@@ -182,6 +190,21 @@ impl Qmd {
         if matches!(mode, Mode::TakeCredits(_) | Mode::Arm(_)) {
             return Lane::Prompt;
         }
+        if let Some(token) = token_of(asked) {
+            // Requests with a token stay in order: a thread completes an item behind what it has
+            // sent on for the item. Otherwise a completion never waits.
+            let before = |waiting: &&Waiting| {
+                token_of(&waiting.asked) == Some(token) && waiting.request.subject.thread == request.subject.thread
+            };
+            let buffers = &self.engines[self.engine_of(Direction::Enqueue)].buffers;
+            let before = self.came.iter().rev().find(before).or_else(|| buffers.waiting(request.cpu).find(before));
+            if let Some(before) = before {
+                return before.lane;
+            }
+            if queue == NO_QUEUE {
+                return Lane::Prompt;
+            }
+        }
         if self.settings.priorities == 1 {
             return Lane::Items(direction, 0);
         }
@@ -198,12 +221,12 @@ impl Qmd {
     }
 
     /// Returns the number of requests in the line that a request for this buffer would join.
-    fn ahead(&mut self, lane: Lane, cpu: u32) -> usize {
+    fn ahead(&mut self, lane: Lane, Request { cpu, subject, .. }: &Request) -> usize {
         let shared = self.settings.buffers == Sharing::All;
-        let same = |waiting: &&Waiting| waiting.lane == lane && (shared || waiting.request.cpu == cpu);
+        let same = |waiting: &&Waiting| waiting.lane == lane && (shared || waiting.request.cpu == *cpu);
         let came = self.came.iter().filter(same).count();
         let engine = self.engine_of(lane.direction());
-        came + self.engines[engine].buffers.ahead(lane, cpu)
+        came + self.engines[engine].buffers.ahead(lane, *cpu, subject.thread)
     }
 
     /// Returns the number of the engine that serves this direction; the device has one engine for
@@ -227,7 +250,7 @@ impl Qmd {
     /// Asks for the next edge at which something happens.
     fn sleep(&self, port: &mut Port<'_>) {
         let engines = self.engines.iter().any(Engine::is_awake);
-        let soon = (engines || !self.came.is_empty()).then(|| port.now() + 1);
+        let soon = (engines || !self.came.is_empty() || self.releases()).then(|| port.now() + 1);
         let all = [soon, self.moves.next(), self.reducers.next(), self.look];
         if let Some(at) = all.into_iter().flatten().min() {
             port.tick_at(at);
@@ -240,9 +263,13 @@ impl TypedDevice for Qmd {
 
     fn take(&mut self, request: &Request, asked: Option<QueueRequest>, port: &mut Port<'_>) -> Taken {
         match asked {
-            Some(asked @ (QueueRequest::Enqueue { .. } | QueueRequest::Dequeue { .. })) => {
-                self.admit(request, asked, port)
-            }
+            Some(
+                asked @ (QueueRequest::Enqueue { .. }
+                | QueueRequest::Dequeue { .. }
+                | QueueRequest::Flow(
+                    FlowRequest::Send { .. } | FlowRequest::Receive { .. } | FlowRequest::Complete(_),
+                )),
+            ) => self.admit(request, asked, port),
             Some(asked) if request.privileged => {
                 let answer = self.configure(request, asked, port);
                 self.counts.refused += u64::from(answer.is_err());
@@ -317,6 +344,7 @@ impl TypedDevice for Qmd {
         counts.extend((reclaimed > 0).then_some(("reclaimed", reclaimed)));
         counts.extend((fired > 0).then_some(("fired", fired)));
         counts.extend((sent_on > 0).then_some(("sent_on", sent_on)));
+        counts.extend(self.flows.counts.rows());
         counts
     }
 }

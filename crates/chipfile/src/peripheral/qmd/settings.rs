@@ -76,6 +76,12 @@ settings! {
         patience: Or<5000>, ValueKind::Cycles, "cycles of the device after which it drops a request that says that it may, where threads wait for a CPU; 0: never; absent: 5000";
         /// Number of threads that can sleep until the device interrupts them.
         armed: Or<64>, ValueKind::Count(0, 1 << 16), "threads that can sleep until the device interrupts them; absent: 64";
+        /// Number of threads whose posted requests can stand aside in each buffer.
+        aside: Or<8>, ValueKind::Count(0, 1 << 10), "lines of each buffer for threads that have lost their CPU and whose posted requests wait; absent: 8";
+        /// Number of items of queues with flows that threads can have in hand.
+        tokens: Or<64>, ValueKind::Count(0, 1 << 16), "items of queues with flows that threads have in hand at a time; a thread that binds reserves its own; absent: 64";
+        /// Cycles after which the thread of an item in hand is interrupted; 0: never.
+        token_age: Or<0>, ValueKind::Cycles, "cycles of the device after which the thread of an item in hand is interrupted; 0: never; absent: 0";
         /// Whether the device checks its credits in each cycle, as it does in debug builds.
         check: bool, ValueKind::Switch, "check in each cycle that no credit is lost or doubled and that threads keep to their shares; debug builds always do; absent: false";
         /// Cycles of the reducer for each item.

@@ -1,6 +1,7 @@
 //! Tests the device by itself, cycle by cycle: its answers and their times.
 
 mod arms;
+mod flows;
 mod needed;
 mod threads;
 
@@ -10,6 +11,7 @@ use crate::peripheral::Device;
 use crate::peripheral::port::{Cancelled, Effect, Hold, Subject};
 use crate::peripheral::settings::Or;
 use baton_machine::device::{Payload, Words};
+use baton_machine::flows::{FlowAnswer, Given};
 use baton_machine::queues::Combine;
 use baton_units::Cycles;
 use buffers::{Retry, Schedule};
@@ -33,6 +35,9 @@ pub(super) fn settings() -> QmdSettings {
         timeout: 0,
         patience: Or(5000),
         armed: Or(64),
+        aside: Or(8),
+        tokens: Or(64),
+        token_age: Or(0),
         check: true,
         reduce: 3,
     }
@@ -55,6 +60,8 @@ struct Bench {
     subjects: BTreeMap<u32, Subject>,
     sent: u32,
     answers: Vec<(u32, u64, Said)>,
+    /// Items with their flows and tokens, by the number of the request.
+    given: BTreeMap<u32, Given>,
     holds: Vec<(u32, u64, Hold)>,
     interrupts: Vec<(u32, u64)>,
     /// Interrupts for armed threads: CPU, thread and time.
@@ -66,15 +73,18 @@ struct Bench {
 impl Bench {
     fn new(settings: &QmdSettings) -> Bench {
         let device = Typed(Qmd::new(settings));
-        let (to_come, subjects, answers, holds, interrupts, fired) = Default::default();
-        Bench { device, to_come, subjects, sent: 0, answers, holds, interrupts, fired, tick: None, now: 0 }
+        let (to_come, subjects, answers, given, holds, interrupts, fired) = Default::default();
+        Bench { device, to_come, subjects, sent: 0, answers, given, holds, interrupts, fired, tick: None, now: 0 }
     }
 
     /// Adds a request of a context that comes in a cycle. Returns the number of the request.
     fn at(&mut self, cycle: u64, cpu: u32, asked: QueueRequest) -> u32 {
         self.sent += 1;
         let Words { tag: op, words } = asked.to_words();
-        let privileged = !matches!(asked, QueueRequest::Enqueue { .. } | QueueRequest::Dequeue { .. });
+        let privileged = match asked {
+            QueueRequest::Flow(asked) => matches!(asked, FlowRequest::Make { .. } | FlowRequest::Bind { .. }),
+            asked => !matches!(asked, QueueRequest::Enqueue { .. } | QueueRequest::Dequeue { .. }),
+        };
         let subject = self.subjects.get(&cpu).copied().unwrap_or(subject(cpu));
         self.to_come.push((cycle, Request { packet: self.sent, op, words, privileged, cpu, subject }));
         self.sent
@@ -113,6 +123,9 @@ impl Bench {
                     Effect::Answer { packet, at, answer } => {
                         let said = Said::from_words(Words::from(answer)).expect("an answer of the protocol");
                         self.answers.push((packet, at, said));
+                        if let Some(Ok(given)) = FlowAnswer::from_words(Words::from(answer)) {
+                            self.given.insert(packet, given);
+                        }
                     }
                     Effect::Hold { packet, why } => self.holds.push((packet, now, why)),
                     Effect::Tick { at } => self.tick = Some(self.tick.map_or(at, |tick| tick.min(at))),

@@ -38,6 +38,7 @@ impl Qmd {
             }
             None => self.arms.forget(thread),
         }
+        self.bury(thread, queue, port);
         if (one.is_some() || queue == ANY_QUEUE) && self.reducers.leave(thread, one) {
             port.tick_at(now + 1);
         }
