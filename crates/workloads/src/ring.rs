@@ -4,12 +4,16 @@ use crate::models::{self, Channel, MODELS, Model, ModelInfo, ModelVisitor, Whole
 use crate::requests::unmade;
 use crate::{Charge, Figure, Knobs, Probe, Refused, Team, Think, Workload, WorkloadInfo, expect, share};
 use baton_machine::units::Cycles;
-use baton_machine::{Atomic, Machine, Ordering::Relaxed, Wait};
+use baton_machine::{Atomic, Machine, Ordering::Relaxed, OwnedSlice, Wait};
 use baton_sync::queue::{self, QUEUES, QueueError, QueueInfo, QueueVisitor, RawQueue, Side};
 
 /// A thread's sum, on a pair of lines of its own.
 #[repr(C, align(128))]
 struct Sum<M: Machine>(M::Atomic<u64>);
+
+/// A line that a producer writes before it sends an item.
+#[repr(C, align(128))]
+struct Line<M: Machine>(M::Atomic<u64>);
 
 /// The settings of the workload.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,6 +32,8 @@ pub struct Transport {
     pub iterations: u64,
     /// Number of items that each thread moves at a time.
     pub bulk: usize,
+    /// Number of lines of its own that a producer writes before each item.
+    pub lines: u32,
 }
 
 /// Why a transport cannot be made.
@@ -147,8 +153,11 @@ impl Transport {
     /// The condition of [`Channel::send`].
     unsafe fn send<M: Machine, C: Channel<M>>(self, channel: &C, producer: u32, mut think: Think, wait: Wait) {
         let mut items = Vec::with_capacity(self.bulk);
+        let lines = OwnedSlice::<M, _>::new(self.lines as usize, |_| Line::<M>(M::Atomic::new(0)));
         for item in 0..self.iterations {
             M::work(think.draw());
+            // Relaxed: no other thread reads the lines.
+            lines.iter().for_each(|line| line.0.store(item, Relaxed));
             items.push(item);
             if items.len() == self.bulk || item + 1 == self.iterations {
                 // SAFETY: by contract.
@@ -262,7 +271,8 @@ impl Workload for Queueing {
         let iterations =
             if iterations == u64::MAX { u64::MAX / round * round } else { iterations.next_multiple_of(round) };
         let (think, spread, capacity, bulk) = (Cycles(knobs.think), knobs.spread, knobs.capacity, knobs.bulk.max(1));
-        let transport = Transport { producers, consumers, capacity, think, spread, iterations, bulk };
+        let transport =
+            Transport { producers, consumers, capacity, think, spread, iterations, bulk, lines: knobs.lines };
         Ok(Queueing { queue, transport })
     }
 

@@ -58,6 +58,7 @@ impl QueueVisitor<Native> for Each {
             spread: 0.0,
             iterations: 200,
             bulk: 1,
+            lines: 0,
         };
         if Q::INFO.device {
             let refused = transport.team::<Native, Q>(WAIT).err();
@@ -114,6 +115,7 @@ impl ModelVisitor<Native> for Each {
             spread: 0.0,
             iterations: 200,
             bulk: 1,
+            lines: 0,
         };
         if C::INFO.device {
             let refused = one.team_of_model::<Native, C>(WAIT).err();

@@ -1,10 +1,10 @@
 //! The device behind posted stores: their answers come to memory, and nothing is lost whatever the
 //! thread does meanwhile. A workload that works so is among the models (`models.rs`).
 
-use super::queues::{Body, allocate, chip, on, run};
+use super::queues::{Body, allocate, chip, device, on, run};
 use super::{count, dequeue, word};
 use baton_chip::{Chip, Guest, Options, Outcome, Simulated, Simulation, act};
-use baton_machine::device::Ticket;
+use baton_machine::device::{Device, Ticket};
 use baton_machine::queues::{AnswerCell, Operand, Post, QueueId, QueueRefusal, QueueRequest, posted_answer};
 use baton_machine::units::Cycles;
 use baton_machine::{Atomic, Machine, Ordering::Relaxed, OwnedSlice, Wait};
@@ -14,29 +14,29 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 type Word = <Simulated as Machine>::Atomic<u64>;
-type Cells = OwnedSlice<Simulated, AnswerCell<Word>>;
+pub(super) type Cells = OwnedSlice<Simulated, AnswerCell<Word>>;
 
-fn cells(n: usize) -> Cells {
+pub(super) fn cells(n: usize) -> Cells {
     OwnedSlice::new(n, |_| AnswerCell { value: Word::new(0), word: Word::new(0) })
 }
 
-fn put(queue: QueueId, item: u64) -> QueueRequest {
+pub(super) fn put(queue: QueueId, item: u64) -> QueueRequest {
     QueueRequest::Enqueue { to: Operand::of(queue), item }
 }
 
-fn take(queue: QueueId) -> QueueRequest {
+pub(super) fn take(queue: QueueId) -> QueueRequest {
     QueueRequest::Dequeue { from: Operand::of(queue) }
 }
 
 /// Posts each request, to be answered in a cell of its own. Returns whether the chip can do so.
-fn post(requests: &[QueueRequest], cells: &[AnswerCell<Word>]) -> bool {
+pub(super) fn post(requests: &[QueueRequest], cells: &[AnswerCell<Word>]) -> bool {
     let post = |(&request, answer)| Post { request, answer, stamp: 1 };
     let posts: Vec<_> = requests.iter().zip(cells).map(post).collect();
     // SAFETY: the tests keep their cells until they have the answers.
     unsafe { Simulated::post(Simulated::queues(0).expect("the chip has one"), &posts) }
 }
 
-fn answer(cell: &AnswerCell<Word>) -> Result<u64, QueueRefusal> {
+pub(super) fn answer(cell: &AnswerCell<Word>) -> Result<u64, QueueRefusal> {
     let _ = Simulated::wait_while(&cell.word, 0, Wait::Spin, None);
     posted_answer(cell.value.load(Relaxed), cell.word.load(Relaxed))
 }
@@ -221,6 +221,30 @@ fn a_killed_threads_posts_go_on() {
     });
 }
 
+/// A thread posts dequeues that find nothing, and sleeps. The next thread of its CPU is served all
+/// the same, and the first one's dequeues keep their order.
+#[test]
+fn a_gone_threads_posts_do_not_hold_up_the_next_one() {
+    let queue = QueueId(0);
+    let waiter = move || {
+        assert_eq!(allocate(8, 2), queue);
+        let cells = cells(2);
+        assert!(post(&[take(queue), take(queue)], &cells));
+        act::delay(Cycles(50_000));
+        assert_eq!([answer(&cells[0]), answer(&cells[1])], [Ok(1), Ok(2)]);
+    };
+    let next = move || {
+        act::delay(Cycles(10_000));
+        let other = cells(2);
+        assert!(post(&[put(queue.plus(1), 5), take(queue.plus(1))], &other));
+        assert_eq!([answer(&other[0]), answer(&other[1])], [Ok(0), Ok(5)]);
+        assert_eq!(word(device().request(put(queue.plus(1), 6)).wait()), 0);
+        assert_eq!(word(dequeue(queue.plus(1)).wait()), 6);
+        (1..3).for_each(|item| assert_eq!(device().request(put(queue, item)).wait(), Ok(0)));
+    };
+    simulated(&chip(&[]), vec![(0, Box::new(waiter)), (0, Box::new(next))]);
+}
+
 /// Over a network too, in the device's own virtual networks: what went in came out.
 #[test]
 fn posts_travel_through_a_network() {
@@ -237,6 +261,7 @@ fn posts_travel_through_a_network() {
             spread: 0.0,
             iterations: 60,
             bulk: 6,
+            lines: 0,
         };
         let team = || at.team_of_model::<Simulated, Posted<Simulated>>(Wait::Pause);
         let team = simulation.outside(team).expect("the chip has a device");

@@ -8,12 +8,14 @@
 //! | [`free_ring`] | the ring with critical sections that cost nothing: the baseline that the CAF paper ran |
 //! | [`haqu`] | HAQu, as the CAF paper tells of it |
 //! | [`posted`] | the queue device behind the instructions of today's processors |
+//! | [`posting`] | the queue device, whose producers wait for no answer |
 
 pub mod free_ring;
 pub mod haqu;
 pub mod lanes;
 mod model;
 pub mod posted;
+pub mod posting;
 
 pub use model::{Channel, Model, ModelInfo, ModelVisitor, Whole};
 
@@ -41,4 +43,5 @@ models! {
     haqu::Haqu,
     posted::Posted,
     posted::PostedAhead,
+    posting::Posting,
 }
