@@ -14,6 +14,7 @@
 //! | [`barrier`] | all threads arrive before any continues |
 //! | [`event`] | wait for a condition, notify one or all |
 //! | [`queue`] | bounded queues |
+//! | [`flow`] | queues with flows: atomic, ordered, parallel, directed |
 //! | [`deque`] | the work-stealing deque of Chase and Lev |
 //! | [`rwlock`] | any number of readers at a time, or one writer |
 //! | [`semaphore`] | permits that are taken and posted |
@@ -37,6 +38,7 @@ pub mod api;
 pub mod barrier;
 pub mod deque;
 pub mod event;
+pub mod flow;
 pub mod lock;
 mod monitors;
 pub mod nodes;

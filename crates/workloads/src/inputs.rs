@@ -1,6 +1,7 @@
 //! The settings of the workloads that move packets, jobs and vectors, and the errors of the files
 //! that they read.
 
+use baton_machine::flows::FlowOrder;
 use std::fmt;
 use std::path::Path;
 use thiserror::Error;
@@ -45,6 +46,16 @@ pub enum Reduction {
     Master,
     /// The data reducer of a queue device adds them: CAF's form.
     Device,
+}
+
+/// The name on the command line of what a queue with flows promises.
+pub const fn kind_name(kind: FlowOrder) -> &'static str {
+    match kind {
+        FlowOrder::Directed => "directed",
+        FlowOrder::Parallel => "parallel",
+        FlowOrder::Atomic => "atomic",
+        FlowOrder::Ordered => "ordered",
+    }
 }
 
 macro_rules! named {
@@ -94,6 +105,18 @@ pub struct Inputs<'a> {
     pub rows: u32,
     /// Step size of the descent.
     pub step: f64,
+    /// What a queue with flows promises.
+    pub kind: FlowOrder,
+    /// Number of flows.
+    pub flows: u32,
+    /// Exponent of the flows' shares (Zipf); 0: all the same.
+    pub zipf: f64,
+    /// Share of the packets that the first flow has beyond that.
+    pub elephant: f64,
+    /// The window of a queue with flows.
+    pub window: u16,
+    /// Mean number of cycles that a producer of flows computes before each packet.
+    pub gap: u64,
 }
 
 impl Default for Inputs<'_> {
@@ -112,6 +135,12 @@ impl Default for Inputs<'_> {
             reduction: None,
             rows: 8,
             step: 0.5,
+            kind: FlowOrder::Parallel,
+            flows: 64,
+            zipf: 0.0,
+            elephant: 0.0,
+            window: 16,
+            gap: 0,
         }
     }
 }

@@ -13,6 +13,7 @@
 //! | [`ring`] | producers and consumers at a queue |
 //! | [`token`] | a lock that is a token in a queue |
 //! | [`actors`] | actors with a mailbox each |
+//! | [`flows`] | packets of flows, atomic, ordered or parallel |
 //! | [`epcc`] | what OpenMP's constructs cost |
 //! | [`chase`] | one dependent load after another: the latency of each level |
 //! | [`stream`] | threads that read or write long ranges: bandwidth |
@@ -66,6 +67,7 @@ macro_rules! every_workload {
                 mostly::Mostly,
                 hot::Hot,
                 actors::Actors,
+                flows::Flows,
             }
             of_folders {
                 epcc::Epcc,

@@ -93,7 +93,8 @@ pub(crate) struct Args {
     /// Computations lie within this share of --think.
     #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = share)]
     pub(super) spread: f64,
-    /// Shared lines that each holder of the lock writes, or that read-mostly reads.
+    /// Shared lines that each holder of the lock writes, or that read-mostly reads; lines of its own
+    /// that a producer of ring writes before each item.
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=4096))]
     pub(super) lines: u32,
     /// Bytes of chase's range, or of each of stream's.

@@ -2,12 +2,17 @@
 
 use super::args::Args;
 use crate::error::BadInput;
+use baton_machine::flows::FlowOrder;
+use baton_workloads::inputs::kind_name;
 use baton_workloads::{Dispatch, Inputs, Prepush, Reduction};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use std::path::PathBuf;
 
 /// The workloads whose runs show the options of [`InputArgs`].
 const WORKLOADS: [&str; 5] = ["clusters", "firewall", "distributor", "regression", "tasks"];
+
+/// The workload with flows, whose runs show its own options.
+const FLOWS: &str = "flows";
 
 /// How the names of workloads begin that run OpenMP teams, whose tasks wait where `--dispatch` says.
 const TEAMS: &str = "epcc";
@@ -58,6 +63,25 @@ pub(super) struct InputArgs {
     /// Length of a step of regression.
     #[arg(long, value_name = "X", default_value_t = 0.5)]
     step: f64,
+    /// What the queue of flows promises.
+    #[arg(long, value_name = "KIND", default_value = "parallel", value_parser = kind())]
+    kind: FlowOrder,
+    /// Number of flows (flows).
+    #[arg(long, value_name = "N", default_value_t = 64)]
+    flows: u32,
+    /// Flow k, from 0, has a share of flows' packets as 1 / (k + 1) to this power.
+    #[arg(long, value_name = "X", default_value_t = 0.0, value_parser = super::args::load)]
+    zipf: f64,
+    /// Share of flows' packets that flow 0 has beyond that.
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0, value_parser = super::args::share)]
+    elephant: f64,
+    /// Window of the queue of flows: entries that the device looks at (atomic; with --queue flows the number of buckets), or places
+    /// of the reorder buffer (ordered).
+    #[arg(long, value_name = "N", default_value_t = 16)]
+    flow_window: u16,
+    /// Cycles that a producer of flows computes before each packet.
+    #[arg(long, value_name = "CYCLES", default_value_t = 0)]
+    gap: u64,
 }
 
 /// The value of an option that takes one of several names.
@@ -77,6 +101,10 @@ fn prepush() -> impl TypedValueParser<Value = Prepush> {
 
 fn dispatch() -> impl TypedValueParser<Value = Dispatch> {
     one_of(Dispatch::ALL, Dispatch::name)
+}
+
+fn kind() -> impl TypedValueParser<Value = FlowOrder> {
+    one_of(&FlowOrder::ALL, kind_name)
 }
 
 fn reduction() -> impl TypedValueParser<Value = Reduction> {
@@ -100,6 +128,12 @@ impl InputArgs {
             reduction: self.reduction,
             rows: self.rows,
             step: self.step,
+            kind: self.kind,
+            flows: self.flows,
+            zipf: self.zipf,
+            elephant: self.elephant,
+            window: self.flow_window,
+            gap: self.gap,
         }
     }
 
@@ -118,6 +152,12 @@ impl InputArgs {
             "prefetch" => self.prefetch = small()?,
             "rows" => self.rows = small()?,
             "step" => self.step = value.parse().map_err(|_| bad("no number"))?,
+            "flows" => self.flows = small()?,
+            "zipf" => self.zipf = super::args::load(value).map_err(BadInput::new)?,
+            "elephant" => self.elephant = super::args::share(value).map_err(BadInput::new)?,
+            "flow-window" => self.flow_window = value.parse().map_err(|_| bad("no whole number"))?,
+            "gap" => self.gap = value.parse().map_err(|_| bad("no whole number"))?,
+            "kind" => self.kind = named(&FlowOrder::ALL, kind_name, name, value)?,
             "prepush" => self.prepush = named(Prepush::ALL, Prepush::name, name, value)?,
             "dispatch" => self.dispatch = Some(named(Dispatch::ALL, Dispatch::name, name, value)?),
             "reduction" => self.reduction = Some(named(Reduction::ALL, Reduction::name, name, value)?),
@@ -150,16 +190,27 @@ pub(super) fn shown(args: &Args, options: &mut serde_json::Value) {
     if let (true, Some(dispatch)) = (args.workload.text().starts_with(TEAMS), inputs.dispatch) {
         options["dispatch"] = dispatch.name().into();
     }
-    if !WORKLOADS.contains(&args.workload.text()) {
+    let more = if args.workload.text() == FLOWS {
+        serde_json::json!({
+            "kind": kind_name(inputs.kind), "flows": inputs.flows, "zipf": inputs.zipf, "elephant": inputs.elephant,
+            "flow_window": inputs.flow_window, "gap": inputs.gap,
+        })
+    } else if WORKLOADS.contains(&args.workload.text()) {
+        all_of(inputs)
+    } else {
         return;
+    };
+    if let (Some(all), serde_json::Value::Object(more)) = (options.as_object_mut(), more) {
+        all.extend(more);
     }
-    let more = serde_json::json!({
+}
+
+/// The options of the workloads in [`WORKLOADS`].
+fn all_of(inputs: &InputArgs) -> serde_json::Value {
+    serde_json::json!({
         "packets": inputs.packets, "rules": inputs.rules, "data": inputs.data, "clusters": inputs.clusters,
         "pool": inputs.pool, "blocks": inputs.blocks, "suspicious": inputs.suspicious, "prefetch": inputs.prefetch,
         "prepush": inputs.prepush.name(), "dispatch": inputs.dispatch.map(Dispatch::name),
         "reduction": inputs.reduction.map(Reduction::name), "rows": inputs.rows, "step": inputs.step,
-    });
-    if let (Some(all), serde_json::Value::Object(more)) = (options.as_object_mut(), more) {
-        all.extend(more);
-    }
+    })
 }

@@ -17,7 +17,7 @@ struct Timed {
     value: fn(f64, f64) -> f64,
 }
 
-const TIMED: [Timed; 17] = [
+const TIMED: [Timed; 22] = [
     Timed {
         given: "nanoseconds_a_load",
         name: "cycles_a_load",
@@ -101,6 +101,41 @@ const TIMED: [Timed; 17] = [
         unit: "cycles per message",
         what: "The slowest thread's time, by pings and answers (actors).",
         value: |value, clock| value * clock,
+    },
+    Timed {
+        given: "nanoseconds_an_item",
+        name: "cycles_an_item",
+        unit: "cycles per item",
+        what: "The slowest thread's time, by packets (flows).",
+        value: |value, clock| value * clock,
+    },
+    Timed {
+        given: "median_nanoseconds",
+        name: "median_cycles",
+        unit: "cycles",
+        what: "From a packet's sending until it is done, in the median (flows).",
+        value: |value, clock| value * clock,
+    },
+    Timed {
+        given: "p99_nanoseconds",
+        name: "p99_cycles",
+        unit: "cycles",
+        what: "From a packet's sending until it is done, for 99% of the packets (flows).",
+        value: |value, clock| value * clock,
+    },
+    Timed {
+        given: "p999_nanoseconds",
+        name: "p999_cycles",
+        unit: "cycles",
+        what: "From a packet's sending until it is done, for 99.9% of the packets (flows).",
+        value: |value, clock| value * clock,
+    },
+    Timed {
+        given: "fairness_of_flows",
+        name: "fairness_of_flows",
+        unit: "share",
+        what: "Jain's index of the flows' mean times (flows).",
+        value: |value, _| value,
     },
     Timed {
         given: "busiest_worker",

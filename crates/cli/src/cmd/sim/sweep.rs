@@ -22,7 +22,7 @@ pub(super) struct Axis {
 }
 
 /// Options that a sweep may change, beside the keys of the chip file.
-const NAMES: [&str; 34] = [
+const NAMES: [&str; 40] = [
     "size",
     "grain",
     "draw",
@@ -57,6 +57,12 @@ const NAMES: [&str; 34] = [
     "reduction",
     "rows",
     "step",
+    "kind",
+    "flows",
+    "zipf",
+    "elephant",
+    "flow-window",
+    "gap",
 ];
 
 impl Axis {

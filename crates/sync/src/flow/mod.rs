@@ -1,0 +1,122 @@
+//! Queues with flows: an item carries a flow (16 bits), and a consumer has an item in hand until it
+//! is done with it. [`FlowOrder`] says what a queue promises meanwhile.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | [`soft`] | in memory, on every machine |
+//! | [`device`] | in the machine's queue device |
+
+pub mod device;
+pub mod soft;
+
+pub use baton_machine::flows::FlowOrder;
+use baton_machine::{Machine, Owned, Wait};
+use std::sync::Arc;
+use thiserror::Error;
+
+/// The names of the queues with flows.
+pub const FLOW_QUEUES: [&str; 2] = [device::NAME, soft::NAME];
+
+/// What a queue is made with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// What the queue promises.
+    pub order: FlowOrder,
+    /// Number of items that wait, a power of two.
+    pub capacity: usize,
+    /// Ordered: number of items in hand, or done out of turn, at a time.
+    ///
+    /// Atomic, in a device: number of items among which the device looks for one whose flow is free.
+    /// Atomic, in memory: number of buckets over which flows are spread. A consumer has a bucket at
+    /// a time.
+    pub window: u16,
+}
+
+/// Why a queue cannot be made, or a thread cannot receive from it.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+pub enum FlowError {
+    /// No queue can have this capacity.
+    #[error("a queue with flows cannot have a capacity of {0}; expected a power of two from 1 to 2^20")]
+    Capacity(usize),
+    /// No queue can have this window.
+    #[error("a queue with flows cannot have a window of {0}; expected 1 to 64")]
+    Window(u16),
+    /// The queue lives in a queue device, and the machine has none.
+    #[error("the machine has no queue device")]
+    NoDevice,
+    /// The device refuses queues with flows, as devices do whose queues can move.
+    #[error("the machine's queue device has no queues with flows (a chip file's device.qimu must be absent)")]
+    Refused,
+    /// The device has no room for the queue, or no tokens for the consumer.
+    #[error("the machine's queue device has no room (device.qmd.entries, queues), or no tokens (device.qmd.tokens)")]
+    NoRoom,
+}
+
+/// An item that a consumer has in hand. It is given back by [`FlowQueue::complete`] or
+/// [`FlowQueue::pass_on`] of the queue that it came from.
+#[derive(Debug)]
+#[must_use = "the item stays in hand"]
+pub struct InHand {
+    /// The item.
+    pub word: u64,
+    /// The item's flow.
+    pub flow: u16,
+    /// What the queue knows the item by.
+    token: u64,
+}
+
+/// A queue in the machine's memory that several threads use.
+pub type SharedQueue<M, Q> = Arc<Owned<M, Q>>;
+
+/// A queue with flows.
+///
+/// # Safety
+/// No item is lost or given out twice. What a producer wrote before it sent an item happens before
+/// the item is received, and what a consumer did with an item in hand happens before the next item
+/// of the flow is received, if the queue is atomic.
+pub unsafe trait FlowQueue<M: Machine>: Send + Sync + Sized + 'static {
+    /// A queue, and the queue `to` which its consumers pass items on.
+    ///
+    /// # Errors
+    /// The queue cannot have the shape, or the machine has no device with room.
+    fn new(shape: Shape, to: Option<SharedQueue<M, Self>>) -> Result<Self, FlowError>;
+
+    /// The calling thread receives from now on. Each consumer calls this once.
+    ///
+    /// # Errors
+    /// The device has no token left for the thread.
+    fn bind(&self) -> Result<(), FlowError>;
+
+    /// Appends an item; waits while there is no room.
+    fn send(&self, word: u64, flow: u16, wait: Wait);
+
+    /// Takes an item; waits while there is none for the calling thread. A thread has one item of a
+    /// queue in hand at a time.
+    fn receive(&self, wait: Wait) -> InHand;
+
+    /// The thread is done with an item.
+    ///
+    /// # Safety
+    /// The item came from this queue.
+    unsafe fn complete(&self, item: InHand, wait: Wait);
+
+    /// Sends `word` on for an item, with its flow, and is done with the item. An ordered queue sends
+    /// on in the order in which items were received.
+    ///
+    /// # Panics
+    /// The queue passes nothing on.
+    ///
+    /// # Safety
+    /// The item came from this queue.
+    unsafe fn pass_on(&self, item: InHand, word: u64, wait: Wait);
+}
+
+/// The most items that wait.
+const MOST: usize = 1 << 20;
+
+fn check(shape: Shape) -> Result<(), FlowError> {
+    if !shape.capacity.is_power_of_two() || shape.capacity > MOST {
+        return Err(FlowError::Capacity(shape.capacity));
+    }
+    if !(1..=64).contains(&shape.window) { Err(FlowError::Window(shape.window)) } else { Ok(()) }
+}
