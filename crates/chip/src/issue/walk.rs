@@ -124,7 +124,8 @@ pub(crate) fn load_lines(lines: impl Iterator<Item = Line>, units: u64) {
         }
         operate(Reason::Work, |engine| {
             let cycles = engine.instructions(units);
-            // The cache takes one load a cycle.
+            // This load's instructions take `cycles`, perhaps none; the cache takes at most one
+            // load a cycle.
             engine.after(cycles.max(1))
         });
         with(|engine| engine.issue(line));

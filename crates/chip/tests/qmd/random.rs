@@ -35,8 +35,9 @@ enum Queues {
     Move,
 }
 
-/// A chip whose devices have random settings. Where queues move, there are several devices, and
-/// each context has buffers of its own and a QIMU.
+/// A chip whose queue devices have random settings. Where queues move, there are several devices,
+/// each hardware context has request buffers of its own at each device, and a QIMU, which
+/// translates the queue ids of programs.
 fn chip(dice: &mut Dice, queues: Queues) -> Chip {
     let on_mesh = dice.below(2) == 0;
     let text = match on_mesh {

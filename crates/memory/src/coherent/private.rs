@@ -139,8 +139,8 @@ pub(super) struct Core {
     /// Lines for which a forward waits until a write is over; no other write to them begins before
     /// the forward is answered.
     pub(super) awaited: Vec<u32>,
-    /// Accesses that found no free MSHR or way, or that wait behind a forward, in the order in
-    /// which they were blocked.
+    /// Accesses that found no free MSHR or way, or that wait behind a forward or an earlier blocked
+    /// access, in the order in which they were blocked.
     pub(super) blocked: VecDeque<u32>,
     /// By context: the line to which the context's load-linked set its link, plus one; 0 without a
     /// link.

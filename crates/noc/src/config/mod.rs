@@ -168,7 +168,8 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Reads a configuration from TOML text. An error names `file`, the line and the key.
+    /// Reads a configuration from TOML text. An error names `file`, the line
+    /// and what is wrong there.
     pub fn from_toml(file: &str, text: &str) -> Result<Config, NocError> {
         toml::from_str(text).map_err(|e| NocError::toml(file, text, &e))
     }

@@ -55,7 +55,8 @@ const LONGEST_WINDOW: u64 = 256_000;
 const DEAD: u64 = 20_000;
 
 impl Experiment {
-    /// Reads an experiment from TOML text. An error names `file`, the line and the key.
+    /// Reads an experiment from TOML text. An error names `file`, the line
+    /// and what is wrong there.
     pub fn from_toml(file: &str, text: &str) -> Result<Experiment, NocError> {
         toml::from_str(text).map_err(|e| NocError::toml(file, text, &e))
     }

@@ -104,7 +104,8 @@ struct RawRoute {
 }
 
 impl RouteFile {
-    /// Reads a routing table from TOML text. An error names `file`, the line and the key.
+    /// Reads a routing table from TOML text. An error names `file`, the line
+    /// and what is wrong there.
     pub fn from_toml(file: &str, text: &str) -> Result<RouteFile, NocError> {
         let raw: Raw = toml::from_str(text).map_err(|e| NocError::toml(file, text, &e))?;
         let line = |at: usize| text[..at.min(text.len())].matches('\n').count() as u32 + 1;

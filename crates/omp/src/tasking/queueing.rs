@@ -113,9 +113,10 @@ impl<M: Machine> Team<M> {
         }
     }
 
-    /// Takes a task that `fits`: the newest, or the oldest of the highest priority. If threads
-    /// steal, the thread takes the newest of its own list, else the oldest of another's. With
-    /// `own`, only its own list is searched, because no other thread can have left such a task.
+    /// Takes a task that `fits`: the oldest of the highest priority; but the newest if `newest` or
+    /// if threads steal, and no task of the list has a priority. A thread that steals searches its
+    /// own list first, then the others' for the oldest of the highest priority. With `own`, only
+    /// the thread's own list is searched, because no other list can have such a task.
     #[inline]
     pub(crate) fn take(
         &self,

@@ -74,7 +74,7 @@ pub struct NestedPart {
     pub outer: u32,
     /// The lock that is taken then.
     pub inner: u32,
-    /// The sum of the time.
+    /// The path's time inside of these inner sections.
     pub total_ns: Nanos,
 }
 

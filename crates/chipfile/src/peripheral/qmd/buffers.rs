@@ -137,7 +137,8 @@ fn thread(waiting: &Waiting) -> u32 {
 }
 
 impl Buffer {
-    /// Returns the line that has its turn: the first line from `turn` on that has requests.
+    /// Returns the number of the line of this buffer that is served next: the first from `turn` on,
+    /// going round, that has requests; `None` if the buffer is empty.
     fn pick(&self) -> Option<usize> {
         let lines = self.lines.len() + self.aside.len();
         let from = self.turn..self.turn + lines;

@@ -20,7 +20,8 @@ pub(super) enum Standing {
     Slower,
     /// Certainly no difference that matters.
     Same,
-    /// Dropped: a run took too long (see [`TOO_SLOW`]), or, of a server, had no progress point.
+    /// Dropped: a run took too long (see [`TOO_SLOW`]), or a server passed no progress point in a
+    /// turn.
     TooSlow,
     /// Not decided yet.
     Open,

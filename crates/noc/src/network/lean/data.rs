@@ -45,7 +45,7 @@ pub(crate) enum Uniformity {
     /// every flit.
     Plain,
     /// A network with one clock, the reference's latencies, links of length one, and speculation,
-    /// in which no packet is followed and routers are stepped in order. A chip's mesh with classes
+    /// in which no packet is followed and routers are stepped in ascending order. A chip's mesh with classes
     /// and bounded endpoints is one.
     Uniform,
     /// A network without these properties.

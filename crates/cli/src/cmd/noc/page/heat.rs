@@ -65,7 +65,7 @@ pub(crate) fn map(m: &Map<'_>) -> String {
     document(m.title, STYLE, &body)
 }
 
-/// Values rounded to three digits, which are enough for a colour.
+/// Values rounded to three decimals, which are enough for a colour.
 fn short(values: &[f64]) -> Vec<f64> {
     values.iter().map(|v| (v * 1000.0).round() / 1000.0).collect()
 }
