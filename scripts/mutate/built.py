@@ -62,6 +62,8 @@ class Check(NamedTuple):
             if not (target.is_file() and target.read_bytes() == content):
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_bytes(content)
+                # The tests run scripts of the tree.
+                target.chmod((ROOT / name).stat().st_mode)
         return tree
 
     def stale(self):

@@ -7,7 +7,8 @@
 //! | room | holds |
 //! | --- | --- |
 //! | [`process`] | the process's one runtime, and how it is set up before `main` |
-//! | [`parallel`] | regions, barriers, critical sections, single, ordered |
+//! | [`parallel`] | regions, barriers, single, ordered |
+//! | [`critical`] | locks of the program, critical and atomic sections |
 //! | [`loops`] | loops, sections and scopes |
 //! | [`cancel`] | cancellation |
 //! | [`doacross`] | doacross loops |
@@ -29,6 +30,7 @@
 //! | [`missing`] | what is not implemented |
 
 pub mod cancel;
+pub mod critical;
 pub mod display;
 pub mod doacross;
 mod environment;

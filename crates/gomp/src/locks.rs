@@ -6,26 +6,24 @@
 //! are the same; their nested locks have eight bytes and belong to a thread, not to a task.
 #![allow(clippy::missing_safety_doc, reason = "programs call these; the OpenMP specification documents them")]
 
-use crate::parallel::{Lock, new_lock};
+use crate::critical::Lock;
 use crate::process::place;
-use baton_omp::Why;
 use core::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 /// An entry of the table of locks. An entry is never freed: its number is used again after the
 /// program destroys the lock.
-#[derive(Default)]
 struct Entry {
-    lock: OnceLock<Lock>,
+    lock: Lock,
     initialised: AtomicBool,
     /// The thread that holds the lock, if it is a nested lock of the old form; 0: none.
     thread: AtomicUsize,
 }
 
 impl Entry {
-    fn lock(&self) -> &Lock {
-        self.lock.get().expect("an entry that is initialised has a lock")
+    fn new() -> Self {
+        Entry { lock: Lock::free(), initialised: AtomicBool::new(false), thread: AtomicUsize::new(0) }
     }
 }
 
@@ -67,13 +65,12 @@ fn make(caller: &str) -> u32 {
         *last
     });
     if number.is_power_of_two() && entry(number).is_none() {
-        let entries: Box<[Entry]> = (0..number).map(|_| Entry::default()).collect();
+        let entries: Box<[Entry]> = (0..number).map(|_| Entry::new()).collect();
         // Release: a thread that sees the chunk's address sees its entries. They are never given
         // back.
         TABLE[number.ilog2() as usize].store(Box::into_raw(entries).cast(), Ordering::Release);
     }
     let entry = entry(number).expect("numbers are given out in order, and the first of a chunk makes it");
-    entry.lock.get_or_init(new_lock);
     // Relaxed suffices: if the program hands its lock to another thread, it orders that itself.
     entry.initialised.store(true, Ordering::Relaxed);
     number
@@ -90,13 +87,12 @@ fn find(number: u32, caller: &str) -> &'static Entry {
 
 fn destroy(number: u32, caller: &str) {
     let entry = find(number, caller);
-    let lock = entry.lock();
-    if !lock.try_lock() {
+    if !entry.lock.try_lock() {
         fail(&format!("{caller} of a lock that is held"));
     }
     // SAFETY: this function took the lock just above, by a try. From here on the number may stand
     // for another lock.
-    unsafe { lock.unlock(place().waits().of(Why::Lock)) };
+    unsafe { entry.lock.unlock() };
     entry.initialised.store(false, Ordering::Relaxed);
     NUMBERS.lock().unwrap_or_else(PoisonError::into_inner).0.push(number);
 }
@@ -112,13 +108,13 @@ pub struct NestLock {
 
 #[inline]
 fn set(number: u32, caller: &str) {
-    find(number, caller).lock().lock(place().waits().of(Why::Lock));
+    find(number, caller).lock.lock();
 }
 
 #[inline]
 fn unset(number: u32, caller: &str) {
     // SAFETY: OpenMP demands that the calling task holds the lock.
-    unsafe { find(number, caller).lock().unlock(place().waits().of(Why::Lock)) };
+    unsafe { find(number, caller).lock.unlock() };
 }
 
 /// Identifies the holder of a nested lock, which is a task: by its thread's context and its depth
@@ -162,7 +158,7 @@ both! {
     }
     omp_test_lock omp_test_lock_ (lock: u32) -> i32 {
         // SAFETY: as above.
-        i32::from(find(unsafe { lock.read() }, "omp_test_lock").lock().try_lock())
+        i32::from(find(unsafe { lock.read() }, "omp_test_lock").lock.try_lock())
     }
 }
 
@@ -180,7 +176,7 @@ unsafe fn nest(lock: *mut NestLock, caller: &str, wait: bool) -> i32 {
         if (&raw const (*lock).owner).read_volatile() != me() {
             if wait {
                 set(number, caller);
-            } else if !find(number, caller).lock().try_lock() {
+            } else if !find(number, caller).lock.try_lock() {
                 return 0;
             }
             (&raw mut (*lock).owner).write_volatile(me());
@@ -252,7 +248,7 @@ unsafe fn old_nest(lock: *mut OldNestLock, caller: &str, wait: bool) -> i32 {
     if entry.thread.load(Ordering::Relaxed) != thread() {
         if wait {
             set(number, caller);
-        } else if !entry.lock().try_lock() {
+        } else if !entry.lock.try_lock() {
             return 0;
         }
         entry.thread.store(thread(), Ordering::Relaxed);
@@ -303,7 +299,7 @@ old! {
     }
     baton_gomp_test_lock_25 as omp_test_lock omp_test_lock_ (lock: u32, caller) -> i32 {
         // SAFETY: as above.
-        i32::from(find(unsafe { lock.read() }, caller).lock().try_lock())
+        i32::from(find(unsafe { lock.read() }, caller).lock.try_lock())
     }
     baton_gomp_init_nest_lock_25 as omp_init_nest_lock omp_init_nest_lock_ (lock: OldNestLock, caller) {
         // SAFETY: the program passes its lock, which no other thread uses yet.

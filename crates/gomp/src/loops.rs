@@ -6,7 +6,7 @@ use crate::nest::Nest;
 use crate::parallel::bind;
 use crate::process::{place, runtime};
 use crate::reductions;
-use baton_machine::Native;
+use baton_machine::{Machine, Native};
 use baton_omp::share::{Work, shared_memory};
 use baton_omp::team::{Context, Function};
 use baton_omp::{Runtime, Schedule, ScheduleKind, Space, Why};
@@ -194,10 +194,15 @@ pub(crate) unsafe fn enter_with(loops: Work, reductions: *mut usize, memory: *mu
             // work-share is open.
             unsafe { nest.write(doacross) };
         }
-        Work { memory, doacross, ..loops }
+        let work = Work { memory, doacross, ..loops };
+        work.happens_before::<Native>();
+        work
     };
     // SAFETY: by contract.
     unsafe { enter_reducing(place, reductions, fill) };
+    if Native::is_checked_for_races() {
+        place.work.get().happens_after::<Native>();
+    }
     if !memory.is_null() {
         let address = if bytes == 0 { 0 } else { place.work.get().memory.0 + record };
         // SAFETY: as above.
@@ -215,9 +220,11 @@ unsafe fn enter_reducing(place: &Context<Native>, record: *mut usize, fill: impl
     let first = place.enter(|| {
         // SAFETY: the compiler built the record, which stays until the reductions are unregistered.
         unsafe { reductions::register(place, record) };
+        Native::happens_before(record.cast_const().cast());
         Work { reductions: record.expose_provenance(), ..fill() }
     });
     if !first {
+        Native::happens_after(core::ptr::without_provenance(place.work.get().reductions));
         // SAFETY: the compiler built this thread's record; the first thread's record stays until
         // all threads have left the work-share's end.
         unsafe { reductions::join(place, record, place.work.get().reductions) };

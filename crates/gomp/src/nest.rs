@@ -94,6 +94,7 @@ impl Record {
 
     pub(crate) fn post(&self, at: &[u64]) {
         let (word, number) = self.find(at);
+        Native::happens_before(core::ptr::from_ref(word).cast());
         // Release: a thread that sees the number sees what the iterations up to it did.
         word.store(number, Ordering::Release);
         place().waits().wake::<Native, u64>(Why::Barrier, word);
@@ -105,6 +106,7 @@ impl Record {
             // Acquire: see `post`.
             let posted = word.load(Ordering::Acquire);
             if posted >= number {
+                Native::happens_after(core::ptr::from_ref(word).cast());
                 return;
             }
             place().waits().wait::<Native, u64>(Why::Barrier, word, posted);

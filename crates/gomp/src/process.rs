@@ -1,9 +1,11 @@
 //! The process's only runtime, and how it is set up before `main`.
 
+use crate::critical;
 use crate::environment::{environment, stack};
 use crate::shown;
 use baton_machine::Native;
 use baton_machine::discover::{Topology, allowed_cpus};
+use baton_machine::native::sanitizer;
 use baton_omp::team::Context;
 use baton_omp::threads::Body;
 use baton_omp::{NativeThreads, Runtime, Settings, Threads};
@@ -49,6 +51,7 @@ static RUNTIME: OnceLock<Runtime<Native>> = OnceLock::new();
 /// The runtime. The first call reads the environment; a bad BATON_OMP_* value ends the process with 2.
 pub fn runtime() -> &'static Runtime<Native> {
     RUNTIME.get_or_init(|| {
+        sanitizer::find();
         let threads = Shown(NativeThreads { stack: stack() });
         let variable = |name: &str| std::env::var(name).ok();
         let warn = |text| eprintln!("\nlibbaton_gomp: {text}");
@@ -57,6 +60,7 @@ pub fn runtime() -> &'static Runtime<Native> {
                 settings.read_places(variable, warn, || (Topology::discover(), allowed_cpus()));
                 settings.icv.device = environment().device;
                 settings.icv.allocator = environment().allocator;
+                critical::settle(&settings.lock);
                 Runtime::new(settings, Box::new(threads))
             }
             Err(error) => {

@@ -144,6 +144,27 @@ pub unsafe trait Machine: Sized + Send + Sync + 'static {
         let _ = section;
     }
 
+    /// Whether a checker of races watches the program and must be told what is ordered, by
+    /// [`Machine::happens_before`] and [`Machine::happens_after`]. Model checkers see it themselves.
+    #[inline(always)]
+    fn is_checked_for_races() -> bool {
+        false
+    }
+
+    /// Tells a checker of races that what the calling thread has done comes before what a thread
+    /// does after a later call of [`Machine::happens_after`] with this address. Several threads may
+    /// tell it of one address. Does not access the memory there.
+    #[inline(always)]
+    fn happens_before(at: *const ()) {
+        let _ = at;
+    }
+
+    /// See [`Machine::happens_before`].
+    #[inline(always)]
+    fn happens_after(at: *const ()) {
+        let _ = at;
+    }
+
     /// Tells the scheduler something about the calling thread. Does nothing where the scheduler
     /// does not listen, as on today's real machines.
     #[inline(always)]

@@ -78,6 +78,7 @@ pub(crate) fn send<M: Machine>(worker: &Worker<M>, team: usize, waits: &Waits) {
     // writes `go`.
     worker.team.store(team, Relaxed);
     let next = worker.go.load(Relaxed).wrapping_add(1);
+    M::happens_before(core::ptr::from_ref(worker).cast());
     // Release: the worker sees the team and its region with the new number.
     worker.go.store(next, Release);
     waits.wake::<M, u32>(Why::Idle, &worker.go);
@@ -122,6 +123,7 @@ pub(crate) unsafe fn work<M: Machine>(begin: Begin<M>, mut waits: Waits, setting
     loop {
         waits.wait::<M, u32>(Why::Idle, &worker.go, seen);
         seen = seen.wrapping_add(1);
+        M::happens_after(at.cast());
         // Relaxed: the wait saw the store of `go`, and the team was stored before that.
         let team = core::ptr::with_exposed_provenance::<Team<M>>(worker.team.load(Relaxed));
         if team.is_null() {

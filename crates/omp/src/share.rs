@@ -221,7 +221,8 @@ impl<M: Machine> Share<M> {
     fn free_memory(&self) {
         // SAFETY: no thread is in the work-share any more, so none writes the work.
         let (address, bytes) = unsafe { self.work.read(|work| (*work).memory) };
-        if let Some(memory) = core::ptr::NonNull::new(core::ptr::with_exposed_provenance_mut(address)) {
+        if let Some(memory) = core::ptr::NonNull::new(core::ptr::with_exposed_provenance_mut::<u8>(address)) {
+            M::happens_after(memory.as_ptr().cast_const().cast());
             // SAFETY: `shared_memory` allocated the memory with this layout, and no thread is in
             // the work-share any more.
             unsafe { M::dealloc(memory, memory_layout(bytes)) };

@@ -292,10 +292,17 @@ impl<M: Machine> Context<M> {
     }
 
     fn pass(&self, why: Why) {
-        self.next_barrier.set(self.next_barrier.get() + 1);
+        let number = self.next_barrier.get();
+        self.next_barrier.set(number + 1);
         if let Some(barrier) = &self.team().barrier {
             let waits = self.waits();
+            // By turns, two addresses stand for the barrier: a thread that is late to leave it does
+            // not come after those that have arrived at the next one.
+            let at = self.team.cast::<()>().wrapping_byte_add(number as usize & 1);
+            M::happens_before(at);
             barrier.pass(self.id, waits.of(why), waits.meeting(), &mut || self.run_waiting());
+            M::happens_after(at);
+            M::happens_after(self.team().tasks.order());
         }
     }
 }

@@ -53,6 +53,7 @@ impl<M: Machine> Turns<M> {
             // Acquire: the thread sees what the earlier iterations did.
             let now = turn.load(Acquire);
             if now == from {
+                M::happens_after(core::ptr::from_ref(turn).cast());
                 return;
             }
             waits.wait::<M, u64>(Why::Barrier, turn, now);
@@ -63,6 +64,7 @@ impl<M: Machine> Turns<M> {
     #[inline]
     pub(crate) fn pass(&self, work: &Work, to: u64, waits: &Waits) {
         let turn = self.of(work, to);
+        M::happens_before(core::ptr::from_ref(turn).cast());
         // Release: the next thread sees what this thread and the earlier ones did.
         turn.store(to, Release);
         waits.wake::<M, u64>(Why::Barrier, turn);

@@ -1,6 +1,7 @@
 //! The description of a work-share.
 
 use crate::space::{Schedule, ScheduleKind, Space};
+use baton_machine::Machine;
 
 /// What the first thread stores about a work-share, for all threads of the team.
 #[derive(Clone, Copy, Debug, Default)]
@@ -26,6 +27,21 @@ pub struct Work {
 }
 
 impl Work {
+    /// Tells a checker of races that threads that come to the work-share's memory later, or free it,
+    /// come after the calling thread.
+    pub fn happens_before<M: Machine>(&self) {
+        if self.memory.0 != 0 {
+            M::happens_before(core::ptr::without_provenance(self.memory.0));
+        }
+    }
+
+    /// See [`happens_before`](Work::happens_before).
+    pub fn happens_after<M: Machine>(&self) {
+        if self.memory.0 != 0 {
+            M::happens_after(core::ptr::without_provenance(self.memory.0));
+        }
+    }
+
     /// Sets the fields that follow from the others, for a team of `threads`.
     #[inline]
     pub(crate) fn fit(&mut self, threads: u32) {

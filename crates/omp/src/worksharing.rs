@@ -64,6 +64,9 @@ impl<M: Machine> Context<M> {
     /// Leaves the work-share.
     pub fn leave(&self) {
         let number = self.next_share.get().wrapping_sub(1);
+        if M::is_checked_for_races() {
+            self.said().happens_before::<M>();
+        }
         self.share().leave(number, self.waits(), self.team().cancel.is_on());
     }
 

@@ -5,7 +5,7 @@ Memory orderings and wake-ups of the runtime one by one are the target `ordering
 from built import Mutant
 
 CRATE = "gomp"
-TESTS = {"programs": ["every_construct_ends"]}
+TESTS = {"programs": ["every_construct_ends", "thread_sanitizer"]}
 PATIENCE = 60
 
 RUN = "crates/omp/src/tasking/run.rs"
@@ -16,6 +16,13 @@ STEAL = "crates/omp/src/tasking/steal.rs"
 SETTINGS = "crates/omp/src/settings.rs"
 SHARE = "crates/omp/src/share.rs"
 TASKLOOP = "crates/gomp/src/taskloop.rs"
+TEAM = "crates/omp/src/team.rs"
+POOL = "crates/omp/src/pool.rs"
+GROUP = "crates/omp/src/tasks/group.rs"
+DEPEND = "crates/omp/src/tasks/depend.rs"
+TURNS = "crates/omp/src/turns.rs"
+NEST = "crates/gomp/src/nest.rs"
+CRITICAL = "crates/gomp/src/critical.rs"
 
 MUTANTS = [
     # Throttles of tasks that make one thread run all of them.
@@ -30,6 +37,22 @@ MUTANTS = [
     Mutant("wake-up: nobody hears of a task in the team's queue", QUEUEING, "barrier.wake(wakes, waits.meeting());", ""),
     # A wait policy that ignores that there are more threads than CPUs.
     Mutant("policy: more threads than CPUs wait as few do", SETTINGS, "size > cpus", "false"),
+    # What ThreadSanitizer is told of a construct: left out, it reports a race that is none.
+    Mutant("sanitizer: the begin of a region", POOL, "M::happens_after(at.cast());", ""),
+    Mutant("sanitizer: a barrier", TEAM, "M::happens_after(at);", ""),
+    Mutant("sanitizer: tasks that run behind a barrier", TEAM, "M::happens_after(self.team().tasks.order());", ""),
+    Mutant("sanitizer: the begin of a task", RUN, "M::happens_after(core::ptr::from_ref(&*task).cast());", ""),
+    Mutant("sanitizer: a taskwait", RUN, "M::happens_after(core::ptr::from_ref(children).cast());", ""),
+    Mutant("sanitizer: the end of a group", RUN, "M::happens_after(group.tasks.address().cast());", ""),
+    Mutant("sanitizer: a dependence", RUN, "task.end.node.iter().for_each(|node| node.happens_after());", ""),
+    Mutant("sanitizer: a dependence on readers", DEPEND, "if !self.reads {", "if !@ && !self.reads {"),
+    Mutant("sanitizer: dependences of a task that is not deferred", RUN, "self.happens_after(depends);", ""),
+    Mutant("sanitizer: an event", GROUP, "fn fulfil(&self, waits: &Waits) -> Option<End<M>> {\n        M::happens_before(core::ptr::from_ref(self).cast());",
+           "fn fulfil(&self, waits: &Waits) -> Option<End<M>> {\n        if !@ { M::happens_before(core::ptr::from_ref(self).cast()); }"),
+    Mutant("sanitizer: a turn of an ordered loop", TURNS, "M::happens_after(core::ptr::from_ref(turn).cast());", ""),
+    Mutant("sanitizer: an iteration of a doacross loop", NEST, "Native::happens_after(core::ptr::from_ref(word).cast());", ""),
+    Mutant("sanitizer: a lock", CRITICAL, "lock.lock(place().waits().of(Why::Lock));\n    Native::happens_after(core::ptr::from_ref(lock).cast());",
+           "lock.lock(place().waits().of(Why::Lock));\n    if !@ { Native::happens_after(core::ptr::from_ref(lock).cast()); }"),
     # A construct that does not end.
     Mutant("ring: a cancelled region waits for departed threads", SHARE, "state % 4 == 2 && cancelled()", "false"),
 ]

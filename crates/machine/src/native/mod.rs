@@ -11,6 +11,7 @@
 //! | `x86`, `arm` | the wait instructions of these architectures |
 //! | [`futex`] | sleeping in the kernel |
 //! | `hints` | prefetches, and demotion of lines that other cores will read |
+//! | [`sanitizer`] | what ThreadSanitizer is told |
 //! | [`thread`] | a thread's storage and number |
 //! | `own` | the thread-local word that points to that storage |
 
@@ -21,6 +22,7 @@ mod hints;
 mod marker;
 mod own;
 pub mod policy;
+pub mod sanitizer;
 pub mod stall;
 pub mod thread;
 pub mod trial;
@@ -113,6 +115,21 @@ unsafe impl Machine for Native {
 
     #[inline(always)]
     fn hint(_: LockHint) {}
+
+    #[inline(always)]
+    fn is_checked_for_races() -> bool {
+        sanitizer::is_there()
+    }
+
+    #[inline(always)]
+    fn happens_before(at: *const ()) {
+        sanitizer::happens_before(at);
+    }
+
+    #[inline(always)]
+    fn happens_after(at: *const ()) {
+        sanitizer::happens_after(at);
+    }
 
     #[inline(always)]
     fn local() -> &'static Local {

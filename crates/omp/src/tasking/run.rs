@@ -2,6 +2,7 @@
 
 use crate::settings::Icv;
 use crate::tasks::children::{ALONE, Children};
+use crate::tasks::depend::Order;
 use crate::tasks::queue::NOT_DONE;
 use crate::tasks::task::{Clauses, Current, End, Kind, Task};
 use crate::tasks::{Data, Depend, Event, Function, Group, Shared, Spare};
@@ -15,6 +16,10 @@ use core::ffi::c_void;
 /// Records that a task is done, on behalf of `thread` of the team. After the last line the team's
 /// threads may leave the region.
 fn done<M: Machine>(team: &Team<M>, thread: u32, waits: &Waits, end: End<M>) {
+    if M::is_checked_for_races() {
+        end.happens_before();
+        M::happens_before(team.tasks.order());
+    }
     let released = end.node.as_ref().map_or(0, |node| team.end_node(thread, waits, node));
     end.parent.one_done(waits, released);
     if let Some(group) = &end.group {
@@ -123,6 +128,7 @@ impl<M: Machine> Context<M> {
         let task = Task { function, data, icv, is_final, constructed, priority, event, end };
         let mut task = Box::write(self.spare().room(), task);
         fill(task.data.as_ptr());
+        M::happens_before(core::ptr::from_ref(&*task).cast());
         let (team, waits) = (self.team(), self.waits());
         let begins = task.end.detached && (self.is_outside() || team.tasks.is_full(self.id, team.size, Kind::Plain));
         if depends.is_empty() {
@@ -148,11 +154,20 @@ impl<M: Machine> Context<M> {
     /// would depend.
     pub fn await_dependences(&self, depends: &[Depend]) {
         let earlier = self.task.borrow().table.as_ref().map_or_else(Vec::new, |table| table.earlier(depends));
-        if earlier.is_empty() {
-            return;
-        }
-        if let Some(count) = self.team().await_nodes(self.waits(), &earlier) {
+        if !earlier.is_empty()
+            && let Some(count) = self.team().await_nodes(self.waits(), &earlier)
+        {
             self.run_children_until(&count.0, 0);
+        }
+        self.happens_after(depends);
+    }
+
+    /// Tells a checker of races that the thread comes after the tasks on which a child with these
+    /// dependences would depend.
+    fn happens_after(&self, depends: &[Depend]) {
+        if M::is_checked_for_races() {
+            let orders = self.task.borrow().table.as_ref().map_or_else(Vec::new, |table| table.orders(depends));
+            orders.iter().for_each(Order::happens_after);
         }
     }
 
@@ -164,6 +179,7 @@ impl<M: Machine> Context<M> {
                 self.waits().wait::<M, u32>(Why::Task, event.word(), 0);
             }
         }
+        M::happens_after(core::ptr::from_ref(event).cast());
     }
 
     /// Runs a waiting task that `fits`, if there is one. A thread that waits for its own tasks
@@ -178,6 +194,10 @@ impl<M: Machine> Context<M> {
     /// Runs a task that stands in no list.
     #[inline]
     fn run_task(&self, mut task: Box<Task<M>>) {
+        if M::is_checked_for_races() {
+            M::happens_after(core::ptr::from_ref(&*task).cast());
+            task.end.node.iter().for_each(|node| node.happens_after());
+        }
         let current = Current::new(task.end.group.clone(), task.is_final);
         let mut ran = false;
         self.run_as(current, Some(task.icv), || {
@@ -274,6 +294,7 @@ impl<M: Machine> Context<M> {
     pub fn taskwait(&self) {
         if let Some(children) = self.children() {
             self.run_children_until(children, ALONE);
+            M::happens_after(core::ptr::from_ref(children).cast());
         }
     }
 
@@ -299,6 +320,7 @@ impl<M: Machine> Context<M> {
         let within =
             |task: &Task<M>| task.end.group.as_ref().is_some_and(|of| of.chain().any(|of| core::ptr::eq(of, this)));
         self.run_until(&group.tasks.0, u32::MAX, 0, || self.run_one(true, false, within));
+        M::happens_after(group.tasks.address().cast());
         self.task.borrow_mut().group = group.outer.clone();
     }
 

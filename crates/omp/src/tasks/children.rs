@@ -72,6 +72,12 @@ impl<M: Machine> Parent<M> {
         core::ptr::eq(self.0.as_ptr(), word)
     }
 
+    /// The address of the word.
+    #[inline]
+    pub(crate) fn address(&self) -> *const () {
+        self.0.as_ptr().cast()
+    }
+
     /// Counts a child as done. Wakes its parent if it was the last child, or if `more` tasks have
     /// become ready that the parent may run.
     #[inline]

@@ -27,6 +27,36 @@ pub(crate) struct Node<M: Machine> {
     /// this order, which is the same in each run.
     number: u64,
     state: M::Slot<State<M>>,
+    /// What a checker of races is told when the child begins and when it is done.
+    orders: Vec<Order<M>>,
+}
+
+/// A child's dependence, as a checker of races is told of it.
+pub(crate) struct Order<M: Machine> {
+    at: Shared<M, Ends>,
+    reads: bool,
+}
+
+/// By the addresses of these bytes a checker of races knows the ends of the children that write an
+/// address, and of those that read it.
+pub(crate) struct Ends {
+    writers: u8,
+    readers: u8,
+}
+
+impl<M: Machine> Order<M> {
+    /// The child, or the thread, comes after the children on which it depends.
+    pub(crate) fn happens_after(&self) {
+        M::happens_after((&raw const self.at.writers).cast());
+        if !self.reads {
+            M::happens_after((&raw const self.at.readers).cast());
+        }
+    }
+
+    fn happens_before(&self) {
+        let Ends { writers, readers } = &*self.at;
+        M::happens_before(core::ptr::from_ref(if self.reads { readers } else { writers }).cast());
+    }
 }
 
 struct State<M: Machine> {
@@ -60,9 +90,19 @@ pub(crate) struct Released<M: Machine> {
 }
 
 impl<M: Machine> Node<M> {
-    fn new(number: u64) -> Shared<M, Self> {
+    fn new(number: u64, orders: Vec<Order<M>>) -> Shared<M, Self> {
         let state = State { done: false, followers: Vec::new(), left: 0, held: None };
-        Shared::new(Node { number, state: M::Slot::new(state) })
+        Shared::new(Node { number, state: M::Slot::new(state), orders })
+    }
+
+    /// Tells a checker of races that the child begins after those on which it depends.
+    pub(crate) fn happens_after(&self) {
+        self.orders.iter().for_each(Order::happens_after);
+    }
+
+    /// Tells a checker of races that children that depend on this one come after it.
+    pub(crate) fn happens_before(&self) {
+        self.orders.iter().for_each(Order::happens_before);
     }
 
     /// Calls `then` on the state.
@@ -182,6 +222,8 @@ struct Known<M: Machine> {
     readers: Vec<Shared<M, Node<M>>>,
     /// The number of readers at which readers that are done are removed.
     most: usize,
+    /// What a checker of races is told of; `None` if there is no such checker.
+    ends: Option<Shared<M, Ends>>,
 }
 
 /// The addresses that the children of a task have named.
@@ -215,19 +257,42 @@ impl<M: Machine> Table<M> {
         earlier
     }
 
+    /// The place in `known` of an address.
+    fn place(&mut self, address: usize) -> usize {
+        let place = *self.places.entry(address).or_insert(self.known.len());
+        if place == self.known.len() {
+            let ends = M::is_checked_for_races().then(|| Shared::new(Ends { writers: 0, readers: 0 }));
+            self.known.push(Known { writer: None, readers: Vec::new(), most: 16, ends });
+        }
+        place
+    }
+
+    /// What a checker of races is told of a child with these dependences. Addresses that no child
+    /// has named are left out.
+    pub(crate) fn orders(&self, depends: &[Depend]) -> Vec<Order<M>> {
+        let order = |depend: &Depend| {
+            let at = self.known[*self.places.get(&depend.address)?].ends.clone()?;
+            Some(Order { at, reads: depend.reads })
+        };
+        depends.iter().filter_map(order).collect()
+    }
+
     /// Enters a new child. If it names an address both as reader and as writer, it counts as a
     /// writer.
     pub(crate) fn enter(&mut self, depends: &[Depend]) -> Shared<M, Node<M>> {
-        let node = Node::new(self.children);
+        let orders = if M::is_checked_for_races() {
+            depends.iter().for_each(|depend| _ = self.place(depend.address));
+            self.orders(depends)
+        } else {
+            Vec::new()
+        };
+        let node = Node::new(self.children, orders);
         self.children += 1;
         // Writers are entered last: a writer replaces all that was entered for the address, this
         // child's reading included.
         let writes = depends.iter().filter(|depend| !depend.reads);
         for depend in depends.iter().filter(|depend| depend.reads).chain(writes) {
-            let place = *self.places.entry(depend.address).or_insert(self.known.len());
-            if place == self.known.len() {
-                self.known.push(Known { writer: None, readers: Vec::new(), most: 16 });
-            }
+            let place = self.place(depend.address);
             let known = &mut self.known[place];
             if !depend.reads {
                 known.readers.clear();

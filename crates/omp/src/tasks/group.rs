@@ -118,6 +118,7 @@ impl<M: Machine> Event<M> {
     /// The body has ended. Returns the task's end, which the caller must then record, if the event
     /// is fulfilled already.
     pub(crate) fn body_ended(&self, end: End<M>) -> Option<End<M>> {
+        M::happens_before(core::ptr::from_ref(self).cast());
         // SAFETY: only the thread that ran the body writes `end`, and no other thread reads it
         // before the state says so.
         unsafe { self.end.write(|at| *at = Some(end)) };
@@ -131,6 +132,7 @@ impl<M: Machine> Event<M> {
     /// Fulfils the event. Returns the task's end, which the caller must then record, if the body
     /// has ended already.
     pub(crate) fn fulfil(&self, waits: &Waits) -> Option<End<M>> {
+        M::happens_before(core::ptr::from_ref(self).cast());
         // Release: the thread that runs the body sees what was done before. Acquire on failure:
         // this thread sees the end that the body left.
         if self.state.compare_exchange(PENDING, FULFILLED, Release, Acquire).is_ok() {
@@ -141,6 +143,7 @@ impl<M: Machine> Event<M> {
     }
 
     fn take(&self) -> Option<End<M>> {
+        M::happens_after(core::ptr::from_ref(self).cast());
         // SAFETY: both have happened, and the caller is the one that came second, so no other
         // thread accesses the end.
         unsafe { self.end.write(|at| (*at).take()) }

@@ -117,6 +117,11 @@ impl<M: Machine> Queue<M> {
         Queue { first: List::new(settings), pending: M::Atomic::new(0), wakes: settings.task_wakes, lists }
     }
 
+    /// The address by which a checker of races knows the ends of all tasks.
+    pub(crate) fn order(&self) -> *const () {
+        core::ptr::from_ref(self).cast()
+    }
+
     /// Begins a region of the team.
     pub fn begin(&self) {
         self.lists.iter().for_each(|lists| lists.begin());

@@ -101,3 +101,12 @@ pub(crate) struct End<M: Machine> {
     /// Whether the task has an event, so that any thread may end it.
     pub(crate) detached: bool,
 }
+
+impl<M: Machine> End<M> {
+    /// Tells a checker of races that what waits for the task comes after it.
+    pub(crate) fn happens_before(&self) {
+        M::happens_before(self.parent.address());
+        self.group.iter().for_each(|group| M::happens_before(group.tasks.address().cast()));
+        self.node.iter().for_each(|node| node.happens_before());
+    }
+}
