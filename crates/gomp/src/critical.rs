@@ -5,9 +5,8 @@
 //! and one at its end. A lock of another algorithm is found by a pointer.
 #![allow(clippy::missing_safety_doc, reason = "the compiler calls these; GCC's libgomp documents the interface")]
 
-use crate::process::{place, runtime};
+use crate::process::{IN_PLACE, PLAIN, place, runtime};
 use baton_machine::cell::Ptr;
-use baton_machine::native::sanitizer;
 use baton_machine::{Atomic, Machine, Native, Ordering, Wait};
 use baton_omp::Why;
 use baton_omp::objects::{AnyLock, lock};
@@ -16,20 +15,6 @@ use baton_sync::lock::{RawLock, TryLock};
 use core::ffi::c_void;
 use core::mem::MaybeUninit;
 use std::sync::OnceLock;
-use std::sync::atomic::AtomicBool;
-
-/// The algorithm whose locks are words in place.
-const IN_PLACE: &str = "adaptive";
-
-/// Whether locks are words in place, and no checker of races must be told of them. False until the
-/// settings are known.
-static PLAIN: AtomicBool = AtomicBool::new(false);
-
-/// Called when the settings are known: all locks are of this algorithm.
-pub(crate) fn settle(algorithm: &str) {
-    // Relaxed: a thread that does not see this yet finds the same lock by the longer way.
-    PLAIN.store(algorithm == IN_PLACE && !sanitizer::is_there(), Ordering::Relaxed);
-}
 
 /// A lock in place.
 #[repr(transparent)]

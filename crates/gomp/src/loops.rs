@@ -13,8 +13,14 @@ use baton_omp::{Runtime, Schedule, ScheduleKind, Space, Why};
 use core::ffi::c_void;
 
 pub(crate) fn runtime_schedule() -> Schedule {
-    let schedule = place().icv.get().schedule;
-    if schedule.kind == ScheduleKind::Auto { of(ScheduleKind::Static, 0) } else { schedule }
+    schedule_of(place())
+}
+
+/// What `schedule(runtime)` means in the thread's current task.
+#[inline]
+fn schedule_of(place: &Context<Native>) -> Schedule {
+    let Schedule { kind, chunk, .. } = place.icv.get().schedule;
+    if kind == ScheduleKind::Auto { of(ScheduleKind::Static, 0) } else { of(kind, chunk) }
 }
 
 pub(crate) fn of(kind: ScheduleKind, chunk: u64) -> Schedule {
@@ -49,27 +55,79 @@ fn work(space: Space, schedule: Schedule, ordered: bool) -> Work {
     Work { space, schedule, ordered, ..Work::default() }
 }
 
+/// Defines a function that begins a loop. Calls stand last in it and pass arguments on as they came,
+/// so that the common path needs no stack frame.
+macro_rules! begins {
+    ($name:ident($($arg:ident: $type:ty),*), $place:ident => $work:expr) => {
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name($($arg: $type,)* from: *mut u64, to: *mut u64) -> bool {
+            /// Gives the thread its first place in a team.
+            #[cold]
+            #[inline(never)]
+            unsafe extern "C" fn begin_first($($arg: $type,)* from: *mut u64, to: *mut u64) -> bool {
+                place();
+                // SAFETY: the arguments are those that the compiler passed.
+                unsafe { $name($($arg,)* from, to) }
+            }
+            // SAFETY: the compiler passes pointers to two words of its own.
+            unsafe {
+                match Runtime::<Native>::known() {
+                    Some(at) => {
+                        let $place = at;
+                        begin(at, $work, from, to)
+                    }
+                    None => begin_first($($arg,)* from, to),
+                }
+            }
+        }
+    };
+}
+
 #[inline(always)]
-unsafe fn begin(space: Space, schedule: Schedule, ordered: bool, from: *mut u64, to: *mut u64) -> bool {
+unsafe fn begin(place: &Context<Native>, loops: Work, from: *mut u64, to: *mut u64) -> bool {
+    let ordered = loops.ordered;
+    place.work.set(loops);
+    // SAFETY: by contract.
+    unsafe { if ordered { begin_as::<true>(from, to, place) } else { begin_as::<false>(from, to, place) } }
+}
+
+/// Begins a loop whose work stands in the context.
+#[inline(never)]
+unsafe extern "C" fn begin_as<const ORDERED: bool>(from: *mut u64, to: *mut u64, place: &Context<Native>) -> bool {
     // SAFETY: by contract.
     unsafe {
-        if ordered { begin_as::<true>(space, schedule, from, to) } else { begin_as::<false>(space, schedule, from, to) }
+        if ORDERED || !place.enters_at_once() {
+            return begin_slowly::<ORDERED>(from, to, place);
+        }
+        if place.is_static() {
+            return give(place.first_static_chunk(), from, to);
+        }
+        next_of(place, false, from, to)
     }
 }
 
+/// Does what [`begin_as`] does, for a thread that may have to wait.
 #[inline(never)]
-unsafe fn begin_as<const ORDERED: bool>(space: Space, schedule: Schedule, from: *mut u64, to: *mut u64) -> bool {
-    let place = place();
-    place.enter(|| work(space, schedule, ORDERED));
+unsafe extern "C" fn begin_slowly<const ORDERED: bool>(from: *mut u64, to: *mut u64, place: &Context<Native>) -> bool {
+    let loops = place.work.get();
+    place.enter(|| loops);
     // SAFETY: by contract.
     unsafe { next_of(place, ORDERED, from, to) }
 }
 
+/// Writes the bounds of the thread's next chunk. Returns whether there is one. With `guided` the
+/// schedule is guided as a rule.
 #[inline(always)]
-unsafe fn next(ordered: bool, from: *mut u64, to: *mut u64) -> bool {
+unsafe fn next(ordered: bool, guided: bool, from: *mut u64, to: *mut u64) -> bool {
     // A thread that has no place in a team is in no loop, so there is no chunk.
+    let Some(place) = Runtime::<Native>::known() else { return false };
     // SAFETY: the caller passes two words of its own.
-    Runtime::<Native>::known().is_some_and(|place| unsafe { next_of(place, ordered, from, to) })
+    unsafe {
+        if guided && !ordered && place.is_guided() {
+            return give(place.next_guided_chunk(), from, to);
+        }
+        next_of(place, ordered, from, to)
+    }
 }
 
 /// Gets the thread's next chunk. The calls stand last, take the same arguments first and cannot
@@ -95,49 +153,51 @@ unsafe extern "C" fn next_by_schedule(from: *mut u64, to: *mut u64, place: &Cont
 #[inline(never)]
 unsafe extern "C" fn next_ordered(from: *mut u64, to: *mut u64, place: &Context<Native>) -> bool {
     // SAFETY: by contract.
+    unsafe {
+        match place.ordered_stride() {
+            0 => next_ordered_any(from, to, place),
+            stride => give(place.next_ordered_chunk_by(stride), from, to),
+        }
+    }
+}
+
+#[inline(never)]
+unsafe extern "C" fn next_ordered_any(from: *mut u64, to: *mut u64, place: &Context<Native>) -> bool {
+    // SAFETY: by contract.
     unsafe { give(place.next_ordered_chunk(), from, to) }
 }
 
 /// Defines the functions of schedules with a chunk size: begin and next, for both types of numbers.
 macro_rules! chunked {
     ($($start:ident $next:ident $ull_start:ident $ull_next:ident $kind:ident $ordered:literal)*) => {$(
-        #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $start(s: i64, e: i64, step: i64, chunk: i64, from: *mut u64, to: *mut u64) -> bool {
-            // SAFETY: the compiler passes pointers to two words of its own.
-            unsafe { begin(Space::signed(s, e, step), of(ScheduleKind::$kind, chunk.max(0) as u64), $ordered, from, to) }
+        begins! { $start(s: i64, e: i64, step: i64, chunk: i64),
+            _place => work(Space::signed(s, e, step), of(ScheduleKind::$kind, chunk.max(0) as u64), $ordered) }
+        begins! { $ull_start(up: bool, s: u64, e: u64, step: u64, chunk: u64),
+            _place => work(Space::unsigned(up, s, e, step), of(ScheduleKind::$kind, chunk), $ordered) }
+        nexts! {
+            $next $ordered matches!(ScheduleKind::$kind, ScheduleKind::Guided);
+            $ull_next $ordered matches!(ScheduleKind::$kind, ScheduleKind::Guided);
         }
-        #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $ull_start(up: bool, s: u64, e: u64, step: u64, chunk: u64, from: *mut u64, to: *mut u64) -> bool {
-            // SAFETY: as above.
-            unsafe { begin(Space::unsigned(up, s, e, step), of(ScheduleKind::$kind, chunk), $ordered, from, to) }
-        }
-        nexts! { $next $ordered $ull_next $ordered }
     )*};
 }
 
 /// Defines the functions of `schedule(runtime)`.
 macro_rules! by_runtime {
     ($($start:ident $next:ident $ull_start:ident $ull_next:ident $ordered:literal)*) => {$(
-        #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $start(s: i64, e: i64, step: i64, from: *mut u64, to: *mut u64) -> bool {
-            // SAFETY: the compiler passes pointers to two words of its own.
-            unsafe { begin(Space::signed(s, e, step), runtime_schedule(), $ordered, from, to) }
-        }
-        #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $ull_start(up: bool, s: u64, e: u64, step: u64, from: *mut u64, to: *mut u64) -> bool {
-            // SAFETY: as above.
-            unsafe { begin(Space::unsigned(up, s, e, step), runtime_schedule(), $ordered, from, to) }
-        }
-        nexts! { $next $ordered $ull_next $ordered }
+        begins! { $start(s: i64, e: i64, step: i64),
+            place => work(Space::signed(s, e, step), schedule_of(place), $ordered) }
+        begins! { $ull_start(up: bool, s: u64, e: u64, step: u64),
+            place => work(Space::unsigned(up, s, e, step), schedule_of(place), $ordered) }
+        nexts! { $next $ordered false; $ull_next $ordered false; }
     )*};
 }
 
 macro_rules! nexts {
-    ($($next:ident $ordered:literal)*) => {$(
+    ($($next:ident $ordered:literal $guided:expr;)*) => {$(
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $next(from: *mut u64, to: *mut u64) -> bool {
             // SAFETY: the compiler passes pointers to two words of its own.
-            unsafe { next($ordered, from, to) }
+            unsafe { next($ordered, $guided, from, to) }
         }
     )*};
 }
@@ -171,7 +231,7 @@ by_runtime! {
 /// Writes the bounds of the next chunk of a loop that is not ordered. Returns whether there is one.
 pub(crate) unsafe fn give_next(from: *mut u64, to: *mut u64) -> bool {
     // SAFETY: by contract.
-    unsafe { next(false, from, to) }
+    unsafe { next(false, false, from, to) }
 }
 
 /// Begins a loop or sections of OpenMP 5, which may have memory that the team shares, and
@@ -241,7 +301,7 @@ macro_rules! started {
             // SAFETY: the compiler passes pointers to words of its own.
             unsafe {
                 enter_with(work($space, numbered(sched, chunk.max(0) as u64), $ordered), reductions, memory, None);
-                from.is_null() || next($ordered, from, to)
+                from.is_null() || next($ordered, false, from, to)
             }
         }
     )*};
@@ -262,12 +322,19 @@ pub extern "C" fn GOMP_loop_end() {
 
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_loop_end_nowait() {
-    let place = place();
+    // A thread that has no place in a team is in no loop.
+    let Some(place) = Runtime::<Native>::known() else { return };
     if place.in_order.get() {
-        let (mut from, mut to) = (0, 0);
-        // SAFETY: both words are local variables of this function.
-        unsafe { next_ordered(&raw mut from, &raw mut to, place) };
+        return end_ordered(place);
     }
+    place.leave();
+}
+
+#[inline(never)]
+fn end_ordered(place: &Context<Native>) {
+    let (mut from, mut to) = (0, 0);
+    // SAFETY: both words are local variables of this function.
+    unsafe { next_ordered(&raw mut from, &raw mut to, place) };
     place.leave();
 }
 

@@ -2,8 +2,9 @@
 #![allow(clippy::missing_safety_doc, reason = "the compiler calls these; GCC's libgomp documents the interface")]
 
 use crate::process::{place, runtime};
-use baton_omp::Why;
+use baton_machine::Native;
 use baton_omp::team::Function;
+use baton_omp::{Runtime, Why};
 use core::ffi::c_void;
 
 /// Notes the binding of threads that a region's flags ask for.
@@ -53,7 +54,10 @@ pub extern "C" fn GOMP_single_copy_end(data: *mut c_void) {
 
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_ordered_start() {
-    place().ordered();
+    // A thread that has no place in a team is in no loop.
+    if let Some(place) = Runtime::<Native>::known() {
+        place.ordered();
+    }
 }
 
 #[unsafe(no_mangle)]

@@ -1,6 +1,5 @@
 //! The process's only runtime, and how it is set up before `main`.
 
-use crate::critical;
 use crate::environment::{environment, stack};
 use crate::shown;
 use baton_machine::Native;
@@ -9,6 +8,7 @@ use baton_machine::native::sanitizer;
 use baton_omp::team::Context;
 use baton_omp::threads::Body;
 use baton_omp::{NativeThreads, Runtime, Settings, Threads};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Once, OnceLock};
 
 /// Where the runtime's threads come from. With OMP_DISPLAY_AFFINITY each thread prints its
@@ -48,6 +48,13 @@ impl Threads for Shown {
 
 static RUNTIME: OnceLock<Runtime<Native>> = OnceLock::new();
 
+/// The algorithm whose locks are words in place.
+pub(crate) const IN_PLACE: &str = "adaptive";
+
+/// Whether locks are words in place, and no checker of races must be told of them. False until the
+/// settings are known.
+pub(crate) static PLAIN: AtomicBool = AtomicBool::new(false);
+
 /// The runtime. The first call reads the environment; a bad BATON_OMP_* value ends the process with 2.
 pub fn runtime() -> &'static Runtime<Native> {
     RUNTIME.get_or_init(|| {
@@ -60,7 +67,9 @@ pub fn runtime() -> &'static Runtime<Native> {
                 settings.read_places(variable, warn, || (Topology::discover(), allowed_cpus()));
                 settings.icv.device = environment().device;
                 settings.icv.allocator = environment().allocator;
-                critical::settle(&settings.lock);
+                // Relaxed: a thread that does not see this yet finds the same lock by the longer
+                // way.
+                PLAIN.store(settings.lock == IN_PLACE && !sanitizer::is_there(), Ordering::Relaxed);
                 Runtime::new(settings, Box::new(threads))
             }
             Err(error) => {

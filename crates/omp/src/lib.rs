@@ -16,7 +16,8 @@
 //! | [`space`] | the iterations of a loop and their chunks |
 //! | `work` | what a work-share was said to be |
 //! | [`share`] | work-shares: loops, sections, single |
-//! | `beyond` | work-shares of a cancelled region that the ring has no room for |
+//! | `ring` | the rings of a team's work-shares |
+//! | `beyond` | work-shares of a cancelled region that the largest ring has no room for |
 //! | `turns` | the turns of an ordered loop |
 //! | [`cancel`] | what is cancelled in a team |
 //! | [`team`] | a team, and a thread's place in it |
@@ -37,6 +38,7 @@ pub mod crowd;
 pub mod objects;
 pub mod places;
 mod pool;
+mod ring;
 pub mod runtime;
 pub mod settings;
 pub mod share;

@@ -113,7 +113,7 @@ pub(crate) unsafe fn work<M: Machine>(begin: Begin<M>, mut waits: Waits, setting
     let worker = unsafe { &*at };
     let alone = Team::new(1, settings);
     let thread = Thread::new(core::ptr::null_mut());
-    let idle = Context::new(&*alone, outermost, 0, &thread.spare);
+    let idle = Context::new(&alone, outermost, 0, &thread.spare);
     thread.context.set((&raw const idle).cast_mut());
     M::local().set(Use::OpenMp, (&raw const thread).expose_provenance());
     let (mut seen, mut bound) = (0u32, None);
@@ -131,7 +131,7 @@ pub(crate) unsafe fn work<M: Machine>(begin: Begin<M>, mut waits: Waits, setting
         }
         // SAFETY: the pool keeps the team until this worker has ended, and the team's region has
         // begun.
-        let region = unsafe { (*team).region() };
+        let (team, region) = unsafe { (&*team, (*team).region()) };
         // While it has no team, the worker waits by its last team's policy. If there are several
         // initial threads, and more threads than CPUs, it waits by the crowd's, which gives up the
         // CPU soon.

@@ -114,6 +114,7 @@ impl<M: Machine> Runtime<M> {
             active: 0,
             icv: self.settings.icv,
             shares: 0,
+            ring: 0,
             barriers: 1,
             busy: core::ptr::null(),
             counted: false,
@@ -144,7 +145,8 @@ impl<M: Machine> Runtime<M> {
             &raw const (*thread).spare
         };
         self.crowd.iter().for_each(|crowd| crowd.join(region.busy));
-        let context = Box::into_raw(Box::new(Context::new(team, region, 0, spare)));
+        // SAFETY: made above.
+        let context = Box::into_raw(Box::new(Context::new(unsafe { &*team }, region, 0, spare)));
         // SAFETY: the record was made above, and no other thread knows it.
         unsafe { (*thread).context.set(context) };
         M::local().set(Use::OpenMp, thread.expose_provenance());
@@ -270,6 +272,7 @@ impl<M: Machine> Runtime<M> {
             active: outer.region.active + u32::from(size > 1),
             icv,
             shares: team_ref.first_share(),
+            ring: team_ref.rings.next_level(),
             barriers: team_ref.first_barrier(),
             busy: outer.region.busy,
             counted: self.counts(&outer.icv.get()),
@@ -282,7 +285,7 @@ impl<M: Machine> Runtime<M> {
             reductions: register(size),
             outer,
         };
-        let context = Box::into_raw(Box::new(Context::new(team, region, 0, &thread.spare)));
+        let context = Box::into_raw(Box::new(Context::new(team_ref, region, 0, &thread.spare)));
         // SAFETY: the team's last region has ended, and its threads learn of this one only below.
         unsafe { team_ref.begin(region) };
         thread.context.set(context);
@@ -330,7 +333,7 @@ impl<M: Machine> Runtime<M> {
         let place = unsafe { &*context };
         place.join();
         let team = place.team;
-        place.team().keep(place.next_share.get(), place.next_barrier.get());
+        place.team().keep(place.next_share.get(), place.ring.get(), place.next_barrier.get());
         let size = place.team().size;
         if size > 1 && place.region.counted {
             self.count_busy(place, |busy| busy - (size - 1));
@@ -373,7 +376,7 @@ impl<M: Machine> Runtime<M> {
         self.crowd.iter().for_each(|crowd| crowd.join(busy.as_ptr()));
         let region = Region { icv, league, busy: busy.as_ptr(), ..self.outermost() };
         let team = Team::new(1, &self.settings);
-        let context = Context::new(&*team, region, 0, &thread.spare);
+        let context = Context::new(&team, region, 0, &thread.spare);
         thread.context.set((&raw const context).cast_mut());
         body();
         // Tasks that `body` left for later are done before its context goes.

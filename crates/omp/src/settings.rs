@@ -73,6 +73,9 @@ pub struct Settings {
     pub tasks: TaskQueue,
     /// How many threads are woken for a new task.
     pub task_wakes: u32,
+    /// A ring of work-shares that has no room is followed by one of 2^`ring_growth` times as many
+    /// slots; 0: threads wait for room.
+    pub ring_growth: u32,
     /// OMP_PROC_BIND as given: how the threads of a region are bound at each level, from the
     /// outermost on.
     pub binds: Vec<u32>,
@@ -95,9 +98,14 @@ const LOCK_TRIES: u32 = 1000;
 /// it waits for may itself wait for a CPU.
 const OFFERS: u32 = 20;
 
+/// Rings of work-shares have 8, 64, 512, 4096 slots, and up to 2,097,152. With more threads than
+/// CPUs, a thread in loops without barriers gets far ahead of a thread that has no CPU.
+const GROWTH: u32 = 3;
+
 impl Settings {
     /// The settings of an empty environment on `cpus` CPUs, except that tasks are in the team's
-    /// queue. The settings that are read from an environment let threads steal.
+    /// queue, and a team has one ring of work-shares. With the settings that are read from an
+    /// environment, threads steal and rings grow.
     pub fn new(cpus: u32) -> Settings {
         let schedule = Schedule { kind: ScheduleKind::Dynamic, chunk: 1, monotonic: false };
         Settings {
@@ -119,6 +127,7 @@ impl Settings {
             spin: None,
             tasks: TaskQueue::Team,
             task_wakes: 1,
+            ring_growth: 0,
             binds: Vec::new(),
             places: Arc::new([]),
         }
@@ -156,7 +165,7 @@ impl Settings {
         variable: impl Fn(&str) -> Option<String>,
         mut warn: impl FnMut(String),
     ) -> Result<Settings, String> {
-        let mut settings = Settings { tasks: TaskQueue::Steal, ..Settings::new(cpus) };
+        let mut settings = Settings { tasks: TaskQueue::Steal, ring_growth: GROWTH, ..Settings::new(cpus) };
         let mut take = |name: &str, set: &mut dyn FnMut(&str) -> Option<()>| {
             if let Some(value) = variable(name)
                 && set(value.trim()).is_none()

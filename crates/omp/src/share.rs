@@ -1,26 +1,34 @@
 //! A work-share: a loop, sections or a single, as the threads of a team share it.
 //!
-//! A team has a ring of slots. The n-th work-share that a thread meets is the n-th of each thread,
-//! and stands in slot n modulo the ring's length. A thread that is a whole ring ahead of another
-//! one waits until all threads have left the slot.
+//! A team has a ring of slots (`ring`). A thread that is a whole ring ahead of another one finds its
+//! slot in use. It closes the slot to later work-shares, which are then elsewhere, or waits until all
+//! threads have left the slot.
 //!
 //! | state of the slot | meaning |
 //! | --- | --- |
 //! | 4n | free for work-share n |
 //! | 4n + 1 | the first thread fills it in |
 //! | 4n + 2 | open |
-//! | 4n + 3 | open, and closed to the work-shares after it: the region is cancelled (`beyond`) |
+//! | 4n + 3 | open, and closed to the work-shares after it |
+//!
+//! A slot is closed by the bit [`CLOSED`] in the count of threads that have left it, before the last
+//! thread has: then that thread does not free the slot. The state follows the bit.
 
 use crate::space::{ScheduleKind, guided_chunk};
 use crate::turns::Turns;
 use crate::waits::{Waits, Why};
 pub use crate::work::Work;
 use baton_machine::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use baton_machine::{Atomic, Machine, Slot};
+use baton_machine::units::Nanos;
+use baton_machine::{Atomic, Clock, Deadline, Machine, Slot, WaitResult};
+use core::num::NonZeroU32;
 
-/// Slots of a team's ring. A power of two, because the states wrap at 32 bits, and the slot numbers
+/// Slots of a team's first ring. A power of two, because the states wrap at 32 bits, and the slot numbers
 /// must wrap with them.
 pub const RING: u32 = 8;
+
+/// The bit of `left` that says that the slot is not to be freed.
+const CLOSED: u32 = 1 << 31;
 
 /// What a thread that enters a work-share finds in the slot of the ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,8 +37,7 @@ pub enum Found {
     Free,
     /// Another thread was the work-share's first and has opened it: its work can be read.
     Open,
-    /// The slot is closed to this work-share, as the region is cancelled: the work-share is kept in
-    /// `beyond`.
+    /// The slot is closed to this work-share, which is in a larger ring, or in `beyond`.
     Closed,
 }
 
@@ -38,13 +45,14 @@ pub enum Found {
 #[repr(align(128))]
 pub struct Share<M: Machine> {
     state: M::Atomic<u32>,
+    /// The number of threads that have left the work-share, and [`CLOSED`].
     left: M::Atomic<u32>,
     work: M::Slot<Work>,
     next: M::Atomic<u64>,
     copied: M::Atomic<usize>,
     /// The turns of the slot's ordered loops; `None` until it has had one.
     turns: M::Slot<Option<Turns<M>>>,
-    threads: u32,
+    threads: NonZeroU32,
 }
 
 // SAFETY: only the thread that moved the state to 4n + 1 writes `work` and `turns`, and only
@@ -58,24 +66,25 @@ impl<M: Machine> Share<M> {
     /// Makes slot `at` of a ring, free for work-share `at`, for a team of `threads` threads.
     pub fn new(at: u32, threads: u32) -> Self {
         Share {
-            state: M::Atomic::new(at * 4),
+            state: M::Atomic::new(at.wrapping_mul(4)),
             left: M::Atomic::new(0),
             work: M::Slot::new(Work::default()),
             next: M::Atomic::new(0),
             copied: M::Atomic::new(0),
             turns: M::Slot::new(None),
-            threads,
+            threads: NonZeroU32::new(threads).expect("a team has a thread"),
         }
     }
 
     /// Finds out what the calling thread must do to enter work-share `number`. As long as the slot
-    /// has an earlier work-share, the thread waits, unless the region is `cancelled`.
+    /// has an earlier work-share, the thread waits, or closes the slot if it `may_close` it in this
+    /// state.
     #[inline]
-    pub fn find(&self, number: u32, waits: &Waits, cancelled: impl Fn() -> bool) -> Found {
+    pub fn find(&self, number: u32, waits: &Waits, may_close: impl Fn(u32) -> bool) -> Found {
         loop {
             match self.look(number) {
                 Ok(found) => return found,
-                Err(state) => self.rest(state, waits, &cancelled),
+                Err(state) => self.rest(state, waits, &may_close),
             }
         }
     }
@@ -83,14 +92,15 @@ impl<M: Machine> Share<M> {
     /// Does what [`find`](Share::find) does, without waiting. The error is the slot's state, if the
     /// slot has another work-share or is being filled in.
     #[inline(always)]
-    fn look(&self, number: u32) -> Result<Found, u32> {
+    pub(crate) fn look(&self, number: u32) -> Result<Found, u32> {
         let free = number.wrapping_mul(4);
         // Acquire: the thread sees the work that the first thread wrote.
         let state = self.state.load(Acquire);
-        if state == free.wrapping_add(2) || state == free.wrapping_add(3) {
+        let ahead = state.wrapping_sub(free);
+        if ahead & !1 == 2 {
             return Ok(Found::Open);
         }
-        if state != free {
+        if ahead != 0 {
             return if state % 4 == 3 { Ok(Found::Closed) } else { Err(state) };
         }
         // Acquire: this thread comes after what the threads did that left the slot's last
@@ -104,12 +114,11 @@ impl<M: Machine> Share<M> {
         }
     }
 
-    /// Waits until the slot's state is not `state` any more. If the region is cancelled, closes an
-    /// open slot instead.
+    /// Waits until the slot's state is not `state` any more, or closes the slot if it is open.
     #[cold]
     #[inline(never)]
-    fn rest(&self, state: u32, waits: &Waits, cancelled: &impl Fn() -> bool) {
-        if state % 4 == 2 && cancelled() {
+    fn rest(&self, state: u32, waits: &Waits, may_close: &impl Fn(u32) -> bool) {
+        if state % 4 == 2 && may_close(state) {
             self.close_to_later(waits);
         } else {
             // If the slot is not open, it is being filled in for this very work-share, because the
@@ -118,29 +127,32 @@ impl<M: Machine> Share<M> {
         }
     }
 
-    /// Opens the slot for work-share `number`, as the work-share's first thread.
+    /// Opens the slot for work-share `number`, as the work-share's first thread. The work may be
+    /// ordered only if `ORDERED` says so.
     ///
     /// # Safety
     /// The calling thread found the slot free, and has not opened it.
-    #[inline]
-    pub unsafe fn open(&self, number: u32, work: &Work, waits: &Waits) {
+    #[inline(always)]
+    pub unsafe fn open<'a, const ORDERED: bool>(&self, number: u32, work: &Work, waits: impl FnOnce() -> &'a Waits) {
         // SAFETY: the state says that this thread alone fills in the slot.
         unsafe { self.work.write(|at| at.write(*work)) };
         // Relaxed: the store of the state below publishes the counter.
         self.next.store(0, Relaxed);
-        if work.ordered {
+        if ORDERED && work.ordered {
             // SAFETY: as above.
             unsafe { self.turns.write(|at| (*at).get_or_insert_with(|| self.new_turns()).begin()) };
         }
         // Release: the other threads see the work with the state.
         self.state.store(number.wrapping_mul(4).wrapping_add(2), Release);
-        self.wake(waits);
+        if self.threads.get() > 1 {
+            waits().wake::<M, u32>(Why::Barrier, &self.state);
+        }
     }
 
     #[cold]
     #[inline(never)]
     fn new_turns(&self) -> Turns<M> {
-        Turns::new(self.threads)
+        Turns::new(self.threads.get())
     }
 
     /// The work that the first thread stored for the work-share.
@@ -154,46 +166,77 @@ impl<M: Machine> Share<M> {
         unsafe { self.work.read(|work| *work) }
     }
 
+    /// Waits until the state is not `state` any more, for `span` at most. Returns whether it still
+    /// is.
+    pub(crate) fn waits_in_vain(&self, state: u32, waits: &Waits, span: Nanos) -> bool {
+        let deadline = Deadline { at: M::now(Clock::Monotonic) + span, clock: Clock::Monotonic };
+        M::wait_while(&self.state, state, waits.of(Why::Barrier), Some(deadline)) == WaitResult::Expired
+    }
+
     /// Wakes the threads that wait for the slot's state. In a team of one thread there are none.
     #[inline]
     #[track_caller]
     fn wake(&self, waits: &Waits) {
-        if self.threads > 1 {
+        if self.threads.get() > 1 {
             waits.wake::<M, u32>(Why::Barrier, &self.state);
         }
     }
 
-    /// Closes an open slot to further work-shares of this region, which is cancelled. Threads that
-    /// wait for the slot go on.
+    /// Closes an open slot to further work-shares, unless all threads leave it meanwhile. Threads
+    /// that wait for the slot go on.
     pub(crate) fn close_to_later(&self, waits: &Waits) {
-        // Relaxed, both accesses: the change hands nothing over. A thread that acquires from it
+        // Relaxed, all accesses: they hand nothing over. A thread that acquires from the state
         // acquires the first thread's work, because the exchange is a part of that release's
         // sequence.
+        if self.state.load(Relaxed) % 4 != 2 {
+            return;
+        }
+        let left = self.left.load(Relaxed);
+        if left & CLOSED == 0
+            && (left == self.threads.get()
+                || self.left.compare_exchange(left, left | CLOSED, Relaxed, Relaxed).is_err())
+        {
+            return;
+        }
+        // The slot may have been freed and opened anew before the bit was set. Then it is closed to
+        // the work-shares after the new one, and the caller looks again.
         let state = self.state.load(Relaxed);
         if state % 4 == 2 && self.state.compare_exchange(state, state.wrapping_add(1), Relaxed, Relaxed).is_ok() {
             self.wake(waits);
         }
     }
 
-    /// Leaves work-share `number`. The last thread to leave frees the slot and the work-share's
-    /// memory. With `can_close`, the slot may be closed meanwhile.
-    pub fn leave(&self, number: u32, waits: &Waits, can_close: bool) {
-        // AcqRel: the last thread comes after all accesses of the others to the slot.
-        if self.left.fetch_add(1, AcqRel) + 1 < self.threads {
-            return;
+    /// Leaves work-share `number`, which has no memory, in a ring of `length` slots. The last thread
+    /// to leave frees the slot.
+    #[inline]
+    pub fn leave(&self, number: u32, length: u32, waits: &Waits) {
+        // AcqRel: the last thread comes after all accesses of the others to the slot. If the slot is
+        // closed, the count is greater than the number of threads, and the slot is not freed.
+        if self.left.fetch_add(1, AcqRel) + 1 == self.threads.get() {
+            self.free(number, length, waits);
         }
-        self.free_memory();
+    }
+
+    /// Does what [`leave`](Share::leave) does, for a work-share with memory, which the last thread
+    /// to leave frees too.
+    pub fn leave_with_memory(&self, number: u32, length: u32, waits: &Waits) {
+        // AcqRel: as above.
+        let left = self.left.fetch_add(1, AcqRel) + 1;
+        if left & !CLOSED == self.threads.get() {
+            self.free_memory();
+        }
+        if left == self.threads.get() {
+            self.free(number, length, waits);
+        }
+    }
+
+    /// Makes the slot free for the work-share that is a ring's `length` after `number`.
+    #[inline]
+    fn free(&self, number: u32, length: u32, waits: &Waits) {
         // Relaxed: the store of the state below publishes the count.
         self.left.store(0, Relaxed);
-        let (open, next) = (number.wrapping_mul(4).wrapping_add(2), number.wrapping_add(RING).wrapping_mul(4));
-        if !can_close {
-            // Release: the first thread of the slot's next work-share comes after all of this.
-            self.state.store(next, Release);
-        } else if self.state.compare_exchange(open, next, Release, Relaxed).is_err() {
-            // The slot is closed. Relaxed: the count tells `close` that the memory is freed
-            // already.
-            return self.left.store(self.threads, Relaxed);
-        }
+        // Release: the first thread of the slot's next work-share comes after all of this.
+        self.state.store(number.wrapping_add(length).wrapping_mul(4), Release);
         self.wake(waits);
     }
 
@@ -212,7 +255,7 @@ impl<M: Machine> Share<M> {
     pub(crate) fn close(&self) {
         // Relaxed, both loads: no thread is in the region.
         let open = self.state.load(Relaxed) % 4 >= 2;
-        if open && self.left.load(Relaxed) != self.threads {
+        if open && self.left.load(Relaxed) & !CLOSED != self.threads.get() {
             self.free_memory();
         }
     }
@@ -242,11 +285,17 @@ impl<M: Machine> Share<M> {
     /// overflow.
     #[inline]
     pub(crate) fn take(&self, work: &Work) -> Option<(u64, u64)> {
-        let (chunk, threads) = (work.schedule.chunk.max(1), u64::from(self.threads));
         match work.schedule.kind {
-            ScheduleKind::Guided => self.exchange(work.space.count, |left| guided_chunk(left, chunk, threads)),
-            _ => self.exchange(work.space.count, |left| chunk.min(left)),
+            ScheduleKind::Guided => self.take_guided(work),
+            _ => self.exchange(work.space.count, |left| work.schedule.chunk.max(1).min(left)),
         }
+    }
+
+    /// Takes the next chunk of a guided loop.
+    #[inline(always)]
+    pub(crate) fn take_guided(&self, work: &Work) -> Option<(u64, u64)> {
+        let (chunk, threads) = (work.schedule.chunk, self.threads.into());
+        self.exchange(work.space.count, |left| guided_chunk(left, chunk, threads))
     }
 
     /// Takes a chunk by compare-and-exchange. `length` gets the number of iterations that are left,
@@ -269,10 +318,12 @@ impl<M: Machine> Share<M> {
     ///
     /// # Safety
     /// The calling thread is in the work-share, which was entered as an ordered loop.
+    #[inline]
     pub(crate) unsafe fn turns(&self) -> &Turns<M> {
         // SAFETY: the caller says that the thread is in the work-share, so no thread writes the
-        // turns before it has left.
-        unsafe { self.turns.read(|at| (*at).as_ref()) }.expect("the loop was entered as an ordered one")
+        // turns before it has left, and that the work-share is an ordered loop, so `open` made
+        // them.
+        unsafe { self.turns.read(|at| (*at).as_ref()).unwrap_unchecked() }
     }
 
     /// The word by which the thread that ran a single hands an address to the others, with a

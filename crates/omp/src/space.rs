@@ -1,5 +1,7 @@
 //! A loop's iterations as numbers from 0, and the chunks into which schedules cut them.
 
+use core::num::NonZeroU64;
+
 /// The iterations of a loop: from `start` on, in steps of `step`, before `end`. The bits of signed
 /// and unsigned numbers are kept alike.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -98,9 +100,13 @@ impl StaticChunks {
         }
         if chunk == 0 {
             let (each, more) = (count / threads, count % threads);
-            let length = each + u64::from(id < more);
-            let next = if length == 0 { count } else { each * id + id.min(more) };
-            return StaticChunks { next, length, round: u64::MAX, count };
+            // A thread without a chunk begins at the end.
+            return StaticChunks {
+                next: each * id + id.min(more),
+                length: each + u64::from(id < more),
+                round: u64::MAX,
+                count,
+            };
         }
         let (next, round) = (chunk.saturating_mul(id), chunk.saturating_mul(threads));
         StaticChunks { next, length: chunk, round, count }
@@ -125,8 +131,10 @@ impl Iterator for StaticChunks {
 /// How many of the `left` iterations the next guided chunk has: an equal share for each thread, but
 /// at least `chunk`.
 #[inline]
-pub fn guided_chunk(left: u64, chunk: u64, threads: u64) -> u64 {
-    left.div_ceil(threads).max(chunk.max(1)).min(left)
+pub fn guided_chunk(left: u64, chunk: u64, threads: NonZeroU64) -> u64 {
+    // The share is rounded up, so it is not 0. A division by this type needs no check.
+    let share = left / threads + u64::from(left % threads != 0);
+    share.max(chunk).min(left)
 }
 
 #[cfg(test)]
@@ -175,9 +183,11 @@ mod tests {
 
     #[test]
     fn guided_chunks_shrink_to_the_least() {
-        assert_eq!(guided_chunk(100, 0, 4), 25);
-        assert_eq!(guided_chunk(3, 0, 4), 1);
-        assert_eq!(guided_chunk(100, 30, 4), 30);
-        assert_eq!(guided_chunk(3, 30, 4), 3);
+        let four = NonZeroU64::new(4).unwrap();
+        assert_eq!(guided_chunk(100, 0, four), 25);
+        assert_eq!(guided_chunk(101, 0, four), 26);
+        assert_eq!(guided_chunk(3, 0, four), 1);
+        assert_eq!(guided_chunk(100, 30, four), 30);
+        assert_eq!(guided_chunk(3, 30, four), 3);
     }
 }

@@ -4,8 +4,9 @@ use crate::cancel::Cancel;
 use crate::crowd::Crowd;
 use crate::objects::{TeamBarrier, barrier};
 use crate::places::{Binding, Seat};
+use crate::ring::{Ring, Rings};
 use crate::settings::{Icv, Settings};
-use crate::share::{RING, Share, Work};
+use crate::share::{Share, Work};
 use crate::space::StaticChunks;
 pub use crate::tasks::Function;
 use crate::tasks::{Current, Queue, Spare};
@@ -30,6 +31,8 @@ pub struct Region<M: Machine> {
     pub icv: Icv,
     /// The number of the region's first work-share.
     pub shares: u32,
+    /// The level of the ring in which that work-share is.
+    pub ring: u32,
     /// The number of the region's first barrier.
     pub barriers: u64,
     /// The count of the threads of the initial thread's regions, without the initial thread; null:
@@ -83,8 +86,8 @@ pub struct Team<M: Machine> {
     /// The number of threads.
     pub size: u32,
     pub(crate) barrier: Option<Box<dyn TeamBarrier<M>>>,
-    /// The ring of work-shares.
-    pub shares: [Share<M>; RING as usize],
+    /// The rings of work-shares.
+    pub(crate) rings: Rings<M>,
     region: M::Slot<Option<Region<M>>>,
     /// The number of the next region's first work-share. Used by the team's first thread.
     next_share: M::Atomic<u32>,
@@ -111,7 +114,7 @@ impl<M: Machine> Team<M> {
         Owned::new(Team {
             size,
             barrier: several.map(|n| barrier(&settings.barrier, n).expect("the settings name a barrier that there is")),
-            shares: core::array::from_fn(|at| Share::new(at as u32, size)),
+            rings: Rings::new(size, settings.ring_growth),
             region: M::Slot::new(None),
             next_share: M::Atomic::new(0),
             next_barrier: M::Atomic::new(1),
@@ -119,6 +122,12 @@ impl<M: Machine> Team<M> {
             cancel: Cancel::new(settings),
             tasks: Queue::new(settings, size),
         })
+    }
+
+    /// The slot of the first ring for work-share `number`.
+    pub fn slot(&self, number: u32) -> &Share<M> {
+        // SAFETY: the ring stays as long as the team.
+        unsafe { &*self.rings.ring(0).slot(number) }
     }
 
     /// The number of the next region's first work-share.
@@ -132,14 +141,15 @@ impl<M: Machine> Team<M> {
         self.next_barrier.load(Relaxed)
     }
 
-    /// Keeps both numbers for the next region, when a region has ended.
-    pub fn keep(&self, share: u32, barrier: u64) {
+    /// Keeps both numbers, and the ring, for the next region, when a region has ended.
+    pub(crate) fn keep(&self, share: u32, ring: Ring<M>, barrier: u64) {
+        self.rings.keep(ring);
         self.next_share.store(share, Relaxed);
         self.next_barrier.store(barrier, Relaxed);
         if self.cancel.begin() {
             // After a cancelled region, threads have left different numbers of work-shares, but
             // none is in one: the ring begins anew.
-            (0..RING).map(|at| share.wrapping_add(at)).for_each(|n| self.shares[(n % RING) as usize].restart(n));
+            self.rings.restart(share);
             // SAFETY: the region has ended, so no thread is in a work-share.
             self.cancel.beyond.iter().for_each(|beyond| unsafe { beyond.clear() });
         }
@@ -196,6 +206,8 @@ pub struct Context<M: Machine> {
     pub next_barrier: Cell<u64>,
     /// The number of the thread's next single.
     pub next_single: Cell<u32>,
+    /// The ring of the thread's next work-share.
+    pub(crate) ring: Cell<Ring<M>>,
     /// The work-share that the thread is in, or was in last.
     pub(crate) share: Cell<*const Share<M>>,
     /// The thread's copy of what its work-share's first thread stored.
@@ -217,8 +229,8 @@ pub struct Context<M: Machine> {
 }
 
 impl<M: Machine> Context<M> {
-    /// Makes the context of thread `id`. The thread keeps `spare` as long as the context lives.
-    pub fn new(team: *const Team<M>, region: Region<M>, id: u32, spare: *const Spare<M>) -> Context<M> {
+    /// Makes the context of thread `id`. The team and `spare` stay as long as the context lives.
+    pub fn new(team: &Team<M>, region: Region<M>, id: u32, spare: *const Spare<M>) -> Context<M> {
         Context {
             team,
             region,
@@ -229,6 +241,7 @@ impl<M: Machine> Context<M> {
             next_share: Cell::new(region.shares),
             next_barrier: Cell::new(region.barriers),
             next_single: Cell::new(0),
+            ring: Cell::new(team.rings.ring(region.ring)),
             share: Cell::new(core::ptr::null()),
             work: Cell::new(Work::default()),
             chunk: Cell::new((0, 0)),

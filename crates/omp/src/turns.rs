@@ -42,21 +42,29 @@ impl<M: Machine> Turns<M> {
     #[inline]
     fn of(&self, work: &Work, from: u64) -> &M::Atomic<u64> {
         let at = (from >> work.turn_shift) as usize & (self.0.len() - 1);
-        &self.0[at].0
+        // SAFETY: there is a word, as a team has a thread, and their number is a power of two.
+        unsafe { &self.0.get_unchecked(at).0 }
     }
 
-    /// Waits for the turn of iteration `from`, which begins the calling thread's chunk.
+    /// The iteration whose turn it is, as far as the word of iteration `from` says. If it is `from`,
+    /// the thread has the turn.
     #[inline]
-    pub(crate) fn wait(&self, work: &Work, from: u64, waits: &Waits) {
+    pub(crate) fn now(&self, work: &Work, from: u64) -> u64 {
         let turn = self.of(work, from);
-        loop {
-            // Acquire: the thread sees what the earlier iterations did.
-            let now = turn.load(Acquire);
-            if now == from {
-                M::happens_after(core::ptr::from_ref(turn).cast());
-                return;
-            }
-            waits.wait::<M, u64>(Why::Barrier, turn, now);
+        // Acquire: the thread sees what the earlier iterations did.
+        let now = turn.load(Acquire);
+        if now == from {
+            M::happens_after(core::ptr::from_ref(turn).cast());
+        }
+        now
+    }
+
+    /// Waits for the turn of iteration `from`, which begins the calling thread's chunk. The thread
+    /// has seen that it is the turn of `seen`.
+    pub(crate) fn wait(&self, work: &Work, from: u64, mut seen: u64, waits: &Waits) {
+        while seen != from {
+            waits.wait::<M, u64>(Why::Barrier, self.of(work, from), seen);
+            seen = self.now(work, from);
         }
     }
 

@@ -42,10 +42,17 @@ impl Work {
         }
     }
 
-    /// Sets the fields that follow from the others, for a team of `threads`.
+    /// Whether the schedule divides the iterations beforehand.
     #[inline]
-    pub(crate) fn fit(&mut self, threads: u32) {
-        if self.ordered {
+    pub(crate) fn is_static(&self) -> bool {
+        matches!(self.schedule.kind, ScheduleKind::Static | ScheduleKind::Auto)
+    }
+
+    /// Sets the fields that follow from the others, for a team of `threads`. The work may be ordered
+    /// only if `ORDERED` says so.
+    #[inline(always)]
+    pub(crate) fn fit<const ORDERED: bool>(&mut self, threads: u32) {
+        if ORDERED && self.ordered {
             self.turn_shift = self.shift(threads);
         }
         if self.schedule.kind == ScheduleKind::Dynamic {

@@ -1,5 +1,6 @@
 //! What a thread asks of its work-share: chunks of loops and sections, `single`, `ordered`.
 
+use crate::ring::{LONG, PATIENCE};
 use crate::share::{Found, Share, Work};
 use crate::space::{ScheduleKind, StaticChunks};
 use crate::team::Context;
@@ -20,54 +21,115 @@ impl<M: Machine> Context<M> {
     #[inline(always)]
     pub fn enter(&self, make: impl FnOnce() -> Work) -> bool {
         let number = self.next_share.get();
-        self.next_share.set(number.wrapping_add(1));
-        let (team, waits) = (self.team(), self.waits());
-        let mut share = &team.shares[number as usize % team.shares.len()];
-        let mut found = share.find(number, waits, || self.must_not_wait());
+        // SAFETY: the ring stays as long as the team.
+        let mut share = unsafe { &*self.ring.get().slot(number) };
+        let mut found = share.find(number, self.waits(), |state| self.may_close(share, state));
         if found == Found::Closed {
-            (share, found) = self.beyond(number);
+            (share, found) = self.elsewhere(number);
         }
-        self.share.set(share);
-        self.in_order.set(false);
-        let first = found == Found::Free;
-        if first {
+        if found == Found::Free {
             self.work.set(make());
         }
+        self.take_part::<true>(number, share, found);
+        if self.is_static() {
+            self.chunks.set(self.static_chunks());
+        }
+        found == Found::Free
+    }
+
+    /// Does what [`enter`](Context::enter) does, for a loop that the caller has put into
+    /// [`work`](Context::work) and that is not ordered. Returns false, and does nothing, if the
+    /// thread would have to wait or to look elsewhere. If the loop
+    /// [`is_static`](Context::is_static), its first chunk must be taken by
+    /// [`first_static_chunk`](Context::first_static_chunk).
+    #[inline(always)]
+    pub fn enters_at_once(&self) -> bool {
+        let number = self.next_share.get();
+        // SAFETY: the ring stays as long as the team.
+        let share = unsafe { &*self.ring.get().slot(number) };
+        // Two arms, so that each has a way of its own to its end.
+        match share.look(number) {
+            Ok(Found::Free) => self.take_part::<false>(number, share, Found::Free),
+            Ok(Found::Open) => self.take_part::<false>(number, share, Found::Open),
+            _ => return false,
+        }
+        true
+    }
+
+    /// Takes part in work-share `number`. Its first thread has put the work into
+    /// [`work`](Context::work).
+    #[inline(always)]
+    fn take_part<const ORDERED: bool>(&self, number: u32, share: &Share<M>, found: Found) {
+        self.next_share.set(number.wrapping_add(1));
+        self.share.set(share);
+        self.in_order.set(false);
+        let size = self.team().size;
         // SAFETY: only this thread uses its context, and nothing else borrows `work` meanwhile.
         let work = unsafe { &mut *self.work.as_ptr() };
-        if first {
-            work.fit(team.size);
+        if found == Found::Free {
+            work.fit::<ORDERED>(size);
             // SAFETY: this thread found the slot free, and opens it once.
-            unsafe { share.open(number, work, waits) };
+            unsafe { share.open::<ORDERED>(number, work, || self.waits()) };
         } else {
             // SAFETY: this thread found the slot open, and has not left it.
             *work = unsafe { share.work() };
         }
-        if matches!(work.schedule.kind, ScheduleKind::Static | ScheduleKind::Auto) {
-            let (id, size) = (u64::from(self.id), u64::from(team.size));
-            self.chunks.set(StaticChunks::new(work.space.count, work.schedule.chunk, id, size));
-        }
-        first
     }
 
-    /// Work-share `number`, for which the ring has no room, and in which state the thread finds it.
+    /// The thread's chunks of a loop whose iterations are divided beforehand.
+    #[inline(always)]
+    fn static_chunks(&self) -> StaticChunks {
+        let (work, id, size) = (self.said(), u64::from(self.id), u64::from(self.team().size));
+        StaticChunks::new(work.space.count, work.schedule.chunk, id, size)
+    }
+
+    /// Whether a thread that finds a slot in use, in this state, closes it rather than wait: it can go
+    /// on in a larger ring, or the region is cancelled.
+    fn may_close(&self, share: &Share<M>, state: u32) -> bool {
+        let ring = self.ring.get();
+        self.must_not_wait()
+            || self.team().rings.has_larger(ring)
+                && (ring.length() < LONG || share.waits_in_vain(state, self.waits(), PATIENCE))
+    }
+
+    /// Work-share `number`, for which the thread's ring has no room, and in which state the thread
+    /// finds it: in a larger ring, or in `beyond`.
     #[cold]
     #[inline(never)]
-    fn beyond(&self, number: u32) -> (&Share<M>, Found) {
+    fn elsewhere(&self, number: u32) -> (&Share<M>, Found) {
         let (team, waits) = (self.team(), self.waits());
+        while let Some(ring) = team.rings.larger(self.ring.get(), number) {
+            self.ring.set(ring);
+            // SAFETY: the ring stays as long as the team.
+            let share = unsafe { &*ring.slot(number) };
+            let found = share.find(number, waits, |state| self.may_close(share, state));
+            if found != Found::Closed {
+                return (share, found);
+            }
+        }
         let beyond = team.cancel.beyond.as_ref().expect("a slot is closed only where cancellation is on");
         // SAFETY: the work-share stays until the region has ended.
         let share = unsafe { &*beyond.share(number, team.size, waits) };
-        (share, share.find(number, waits, || false))
+        (share, share.find(number, waits, |_| false))
     }
 
     /// Leaves the work-share.
+    #[inline]
     pub fn leave(&self) {
-        let number = self.next_share.get().wrapping_sub(1);
-        if M::is_checked_for_races() {
-            self.said().happens_before::<M>();
+        if self.said().memory.0 != 0 {
+            return self.leave_memory();
         }
-        self.share().leave(number, self.waits(), self.team().cancel.is_on());
+        let number = self.next_share.get().wrapping_sub(1);
+        self.share().leave(number, self.ring.get().length(), self.waits());
+    }
+
+    /// Leaves a work-share that has memory.
+    #[cold]
+    #[inline(never)]
+    fn leave_memory(&self) {
+        self.said().happens_before::<M>();
+        let number = self.next_share.get().wrapping_sub(1);
+        self.share().leave_with_memory(number, self.ring.get().length(), self.waits());
     }
 
     /// The thread's own copy of what the first thread stored about the work-share.
@@ -102,11 +164,55 @@ impl<M: Machine> Context<M> {
         Some(space.values(from, to))
     }
 
+    /// Whether the schedule of the thread's work-share divides the iterations beforehand.
+    #[inline(always)]
+    pub fn is_static(&self) -> bool {
+        self.said().is_static()
+    }
+
+    /// Does what [`next_chunk`](Context::next_chunk) does, in a loop that the thread
+    /// [has entered at once](Context::enters_at_once).
+    #[inline(always)]
+    pub fn first_static_chunk(&self) -> Option<(u64, u64)> {
+        let mut chunks = self.static_chunks();
+        let first = chunks.next();
+        self.chunks.set(chunks);
+        let (from, to) = first?;
+        Some(self.said().space.values(from, to))
+    }
+
+    #[inline(always)]
+    fn take_static(&self) -> Option<(u64, u64)> {
+        // SAFETY: only this thread uses its context, and nothing else borrows `chunks` meanwhile.
+        unsafe { &mut *self.chunks.as_ptr() }.next()
+    }
+
+    /// Whether the schedule of the thread's work-share is guided.
+    #[inline(always)]
+    pub fn is_guided(&self) -> bool {
+        self.said().schedule.kind == ScheduleKind::Guided
+    }
+
+    /// Does what [`next_chunk`](Context::next_chunk) does in a work-share that
+    /// [`is_guided`](Context::is_guided).
+    #[inline(always)]
+    pub fn next_guided_chunk(&self) -> Option<(u64, u64)> {
+        let work = self.said();
+        let (from, to) = self.share().take_guided(work)?;
+        Some(work.space.values(from, to))
+    }
+
     /// Does what [`next_chunk`](Context::next_chunk) does, where [`stride`](Context::stride) is 0.
     #[inline(always)]
     pub fn next_chunk_by_schedule(&self) -> Option<(u64, u64)> {
         let work = self.said();
-        let (from, to) = self.take(work)?;
+        // The usual kinds first.
+        let chunk = match work.schedule.kind {
+            ScheduleKind::Guided => self.share().take_guided(work),
+            ScheduleKind::Static | ScheduleKind::Auto => self.take_static(),
+            ScheduleKind::Dynamic => self.share().take(work),
+        };
+        let (from, to) = chunk?;
         Some(work.space.values(from, to))
     }
 
@@ -114,11 +220,7 @@ impl<M: Machine> Context<M> {
     #[inline(always)]
     fn take(&self, work: &Work) -> Option<(u64, u64)> {
         match work.schedule.kind {
-            ScheduleKind::Static | ScheduleKind::Auto => {
-                // SAFETY: only this thread uses its context, and nothing else borrows `chunks`
-                // meanwhile.
-                unsafe { &mut *self.chunks.as_ptr() }.next()
-            }
+            ScheduleKind::Static | ScheduleKind::Auto => self.take_static(),
             ScheduleKind::Dynamic if work.stride != 0 => self.share().take_by(work.stride, work.space.count),
             ScheduleKind::Dynamic | ScheduleKind::Guided => self.share().take(work),
         }
@@ -131,24 +233,64 @@ impl<M: Machine> Context<M> {
         let work = self.said();
         if self.in_order.get() {
             self.ordered();
-            // SAFETY: the thread is in a work-share that was entered as an ordered loop.
-            unsafe { self.share().turns() }.pass(work, self.chunk.get().1, self.waits());
+            self.pass_turn();
         }
-        let chunk = self.take(work);
+        self.take_in_order(self.take(work))
+    }
+
+    /// Passes on the turn of the thread's chunk.
+    #[inline(always)]
+    fn pass_turn(&self) {
+        // SAFETY: the thread is in a work-share that was entered as an ordered loop.
+        unsafe { self.share().turns() }.pass(self.said(), self.chunk.get().1, self.waits());
+    }
+
+    /// Makes `chunk` the thread's chunk of an ordered loop.
+    #[inline(always)]
+    fn take_in_order(&self, chunk: Option<(u64, u64)>) -> Option<(u64, u64)> {
         self.in_order.set(chunk.is_some());
         let (from, to) = chunk?;
         self.has_turn.set(false);
         self.chunk.set((from, to));
-        Some(work.space.values(from, to))
+        Some(self.said().space.values(from, to))
+    }
+
+    /// The [`stride`](Context::stride) of an ordered loop, if the thread has had the turn of its
+    /// chunk; else 0.
+    #[inline(always)]
+    pub fn ordered_stride(&self) -> u64 {
+        if self.in_order.get() && self.has_turn.get() { self.stride() } else { 0 }
+    }
+
+    /// Does what [`next_ordered_chunk`](Context::next_ordered_chunk) does, if
+    /// [`ordered_stride`](Context::ordered_stride) is not 0.
+    #[inline(always)]
+    pub fn next_ordered_chunk_by(&self, stride: u64) -> Option<(u64, u64)> {
+        self.pass_turn();
+        self.take_in_order(self.share().take_by(stride, self.said().space.count))
     }
 
     /// Waits until all iterations before this thread's chunk have passed on their turn.
     #[inline]
     pub fn ordered(&self) {
-        if self.in_order.get() && !self.has_turn.replace(true) {
-            // SAFETY: the thread is in a work-share that was entered as an ordered loop.
-            unsafe { self.share().turns() }.wait(self.said(), self.chunk.get().0, self.waits());
+        if !self.in_order.get() || self.has_turn.get() {
+            return;
         }
+        self.has_turn.set(true);
+        let from = self.chunk.get().0;
+        // SAFETY: the thread is in a work-share that was entered as an ordered loop.
+        let seen = unsafe { self.share().turns() }.now(self.said(), from);
+        if seen != from {
+            self.await_turn(from, seen);
+        }
+    }
+
+    /// Waits for the turn of the thread's chunk, which begins with `from`. It was the turn of
+    /// `seen`.
+    #[inline(never)]
+    fn await_turn(&self, from: u64, seen: u64) {
+        // SAFETY: the thread is in a work-share that was entered as an ordered loop.
+        unsafe { self.share().turns() }.wait(self.said(), from, seen, self.waits());
     }
 
     /// Whether this thread is the one that runs the next single block.

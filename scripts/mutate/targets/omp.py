@@ -15,6 +15,8 @@ LISTS = "crates/omp/src/tasks/lists.rs"
 STEAL = "crates/omp/src/tasking/steal.rs"
 SETTINGS = "crates/omp/src/settings.rs"
 SHARE = "crates/omp/src/share.rs"
+RING = "crates/omp/src/ring.rs"
+WORKSHARING = "crates/omp/src/worksharing.rs"
 TASKLOOP = "crates/gomp/src/taskloop.rs"
 TEAM = "crates/omp/src/team.rs"
 POOL = "crates/omp/src/pool.rs"
@@ -54,5 +56,11 @@ MUTANTS = [
     Mutant("sanitizer: a lock", CRITICAL, "lock.lock(place().waits().of(Why::Lock));\n    Native::happens_after(core::ptr::from_ref(lock).cast());",
            "lock.lock(place().waits().of(Why::Lock));\n    if !@ { Native::happens_after(core::ptr::from_ref(lock).cast()); }"),
     # A construct that does not end.
-    Mutant("ring: a cancelled region waits for departed threads", SHARE, "state % 4 == 2 && cancelled()", "false"),
+    Mutant("ring: a cancelled region waits for departed threads", WORKSHARING, "self.must_not_wait()", "false",
+           why="a thread waits for a slot only where it is two million loops ahead; without larger rings the contract beyond_the_ring sees it"),
+    Mutant("ring: threads wait for room", WORKSHARING, "self.team().rings.has_larger(ring)", "false"),
+    Mutant("ring: threads wait for room in a long one", WORKSHARING, "share.waits_in_vain(state, self.waits(), PATIENCE)", "false"),
+    Mutant("ring: a closed slot is freed", SHARE, "self.left.fetch_add(1, AcqRel) + 1 == self.threads.get()",
+           "(self.left.fetch_add(1, AcqRel) + 1) & !CLOSED == self.threads.get()"),
+    Mutant("ring: a larger ring begins with the first work-share", RING, "number.wrapping_add(slot.wrapping_sub(number) & (length - 1))", "slot"),
 ]

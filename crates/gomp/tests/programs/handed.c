@@ -2,6 +2,7 @@
 // argument, threads also change a variable without order. Prints the number of wrong values.
 #include <omp.h>
 #include <stdio.h>
+#include <unistd.h>
 
 enum { THREADS = 3, MANY = 200 };
 static int racing, shared, wrong, data[MANY], other[MANY];
@@ -80,6 +81,7 @@ static void single_and_ordered(void) {
         check(data[0], round);
 #pragma omp for ordered schedule(dynamic)
         for (int i = 0; i < 20; i++) {
+            usleep(20);
 #pragma omp ordered
             {
                 check(last % 20, i);
@@ -96,59 +98,142 @@ static void single_and_ordered(void) {
     }
 }
 
+// Tasks sleep, so that other threads than their maker run some of them.
+static void nap(void) { usleep(200); }
+
 static void tasks(void) {
-    static int sum, chain, left, right, group, late;
-    for (int round = 0; round < 20; round++) {
-        sum = chain = group = late = 0;
-        fill(round);
+    for (int round = 0; round < 10; round++) {
 #pragma omp parallel num_threads(THREADS)
 #pragma omp single
         {
-            for (int i = 0; i < MANY; i++) {
+            fill(round);
+            for (int i = 0; i < 12; i++) {
 #pragma omp task firstprivate(i)
-                other[i] = data[i];
-            }
-#pragma omp taskwait
-            for (int i = 0; i < MANY; i++) check(other[i], round + i);
-#pragma omp taskgroup
-            {
-#pragma omp task
                 {
-#pragma omp task
-                    group = 1;
+                    nap();
+                    other[i] = data[i];
                 }
             }
-            check(group, 1);
-            for (int i = 0; i < 20; i++) {
+#pragma omp taskwait
+            for (int i = 0; i < 12; i++) check(other[i], round + i);
+#pragma omp taskgroup
+            for (int i = 0; i < 6; i++) {
+#pragma omp task firstprivate(i)
+                {
+#pragma omp task
+                    {
+                        nap();
+                        other[i] = round - i;
+                    }
+                }
+            }
+            for (int i = 0; i < 6; i++) check(other[i], round - i);
+#pragma omp taskloop grainsize(1)
+            for (int i = 0; i < 12; i++) {
+                nap();
+                data[i] = round * i;
+            }
+            for (int i = 0; i < 12; i++) check(data[i], round * i);
+        }
+    }
+}
+
+static void dependences(void) {
+    static int chain, read[4];
+    for (int round = 0; round < 10; round++) {
+        chain = 0;
+#pragma omp parallel num_threads(THREADS)
+#pragma omp single
+        for (int i = 1; i <= 3; i++) {
 #pragma omp task depend(inout : chain)
+            {
+                nap();
                 chain++;
             }
-#pragma omp task depend(in : chain) depend(out : left)
-            left = chain;
-#pragma omp task depend(in : chain) depend(out : right)
-            right = chain;
-#pragma omp task depend(in : left, right) depend(inout : chain)
-            chain = left + right;
+            for (int reader = 0; reader < 4; reader++) {
+#pragma omp task depend(in : chain) firstprivate(reader)
+                {
+                    nap();
+                    read[reader] = chain;
+                }
+            }
+#pragma omp task depend(inout : chain)
+            for (int reader = 0; reader < 4; reader++) check(read[reader], chain);
 #pragma omp task depend(in : chain) if (0)
-            check(chain, 40);
-            omp_event_handle_t event;
-#pragma omp task detach(event) depend(out : late)
-            late = 1;
-#pragma omp task firstprivate(event)
+            check(chain, i);
+        }
+    }
+}
+
+// A task that another thread takes before its maker waits for it, by a task that is not deferred.
+static void undeferred(void) {
+    static int written;
+    for (int round = 0; round < 10; round++) {
+#pragma omp parallel num_threads(THREADS)
+#pragma omp single
+        {
+#pragma omp task depend(out : written)
             {
-                sum = 1;
+                usleep(2000);
+                written = round;
+            }
+            usleep(1000);
+#pragma omp task depend(in : written) if (0)
+            check(written, round);
+        }
+    }
+}
+
+static void events(void) {
+    static int before, after, own[2];
+    for (int round = 0; round < 10; round++) {
+        before = after = 0;
+#pragma omp parallel num_threads(THREADS)
+#pragma omp single
+        for (int late = 0; late < 2; late++) {
+            // The event is fulfilled before the task's body ends, or after.
+            omp_event_handle_t event;
+#pragma omp task detach(event) depend(out : own[late]) firstprivate(late)
+            {
+                usleep(late ? 0 : 2000);
+                own[late] = round;
+            }
+#pragma omp task firstprivate(event, late)
+            {
+                usleep(late ? 2000 : 0);
+                *(late ? &after : &before) = round;
                 omp_fulfill_event(event);
             }
-#pragma omp task depend(in : late)
-            check(late + sum, 2);
-#pragma omp taskwait
-#pragma omp taskloop
-            for (int i = 0; i < MANY; i++) data[i] = other[i] + 1;
-            check(data[7], round + 8);
-#pragma omp task
-            sum = 2;
+#pragma omp task depend(in : own[late]) firstprivate(late)
+            {
+                nap();
+                check(own[late], round);
+                check(late ? after : before, round);
+            }
         }
-        check(sum, 2);
+    }
+}
+
+// The threads have arrived at the barrier when the tasks are made.
+static void tasks_behind_a_barrier(void) {
+    for (int round = 0; round < 5; round++) {
+#pragma omp parallel num_threads(THREADS)
+        {
+#pragma omp single nowait
+            {
+                usleep(2000);
+                for (int i = 0; i < 12; i++) {
+#pragma omp task firstprivate(i)
+                    {
+                        usleep(200);
+                        data[i] = round + i;
+                    }
+                }
+            }
+#pragma omp barrier
+            for (int i = 0; i < 12; i++) check(data[i], round + i);
+#pragma omp barrier
+        }
     }
 }
 
@@ -176,6 +261,10 @@ int main(int count, char **words) {
     sections_and_locks();
     single_and_ordered();
     tasks();
+    dependences();
+    undeferred();
+    events();
+    tasks_behind_a_barrier();
     reductions();
     if (racing) {
 #pragma omp parallel num_threads(THREADS)

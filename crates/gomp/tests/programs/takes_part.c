@@ -176,6 +176,31 @@ static void late(int n) {
     }
 }
 
+// The first thread goes through `n` loops that nobody waits for, before the others come to the first of them.
+static void ahead(int n) {
+    static int gone;
+    int seen = n;
+    if (omp_get_thread_num() != 0) {
+        do {
+            struct timespec time = {0, 100000};
+            nanosleep(&time, NULL);
+#pragma omp atomic read
+            seen = gone;
+        } while (seen != n);
+    }
+    for (int loop = 0; loop < n; loop++) {
+#pragma omp for schedule(dynamic) nowait
+        for (int i = 0; i < 3; i++) {
+#pragma omp atomic
+            by[omp_get_thread_num()]++;
+        }
+    }
+    if (omp_get_thread_num() == 0) {
+#pragma omp atomic write
+        gone = n;
+    }
+}
+
 // Barriers, one after another, before which nobody sleeps.
 static void barriers(int n) {
     for (int i = 0; i < n; i++) {
@@ -204,6 +229,7 @@ static const struct {
     {"sections", sections},
     {"cancel", cancelled},
     {"late", late},
+    {"ahead", ahead},
     {"barrier", barriers},
 };
 
@@ -235,8 +261,13 @@ int main(int count, char **arguments) {
             run(n);
         }
         long us = (omp_get_wtime() - begin) * 1e6;
-        for (int thread = 0; thread < threads; thread++)
+        int all = 0;
+        for (int thread = 0; thread < threads; thread++) {
             took_part += by[thread] != 0;
+            all += by[thread];
+        }
+        if (run == ahead && all != 3 * n)
+            return fprintf(stderr, "takes_part: %d iterations, not %d\n", all, 3 * n), 1;
         printf("%d %d %ld\n", n, took_part, us);
         fflush(stdout);
     }

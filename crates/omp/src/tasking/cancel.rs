@@ -14,7 +14,7 @@ impl<M: Machine> Context<M> {
         // SeqCst: consider a thread that is about to wait for a slot. Either that thread sees the
         // region cancelled, or this thread sees the slot open, as that thread did, and closes it.
         M::fence(SeqCst);
-        team.shares.iter().for_each(|share| share.close_to_later(waits));
+        team.rings.each(|share| share.close_to_later(waits));
     }
 
     /// Whether the region is cancelled. Asked by a thread before it waits for a slot of the ring.

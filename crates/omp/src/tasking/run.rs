@@ -124,9 +124,20 @@ impl<M: Machine> Context<M> {
         }
         let Clauses { is_final, priority, depends, event, constructed } = clauses;
         let end = End { parent, group, node: None, detached: event.is_some() };
-        let (data, icv) = (Data::new(layout), self.icv.get());
-        let task = Task { function, data, icv, is_final, constructed, priority, event, end };
-        let mut task = Box::write(self.spare().room(), task);
+        let mut room = self.spare().room();
+        let at = room.as_mut_ptr();
+        // SAFETY: writes each field of the task, in place: a task built elsewhere would be copied.
+        let mut task = unsafe {
+            (&raw mut (*at).function).write(function);
+            (&raw mut (*at).data).write(Data::new(layout));
+            (&raw mut (*at).icv).write(self.icv.get());
+            (&raw mut (*at).is_final).write(is_final);
+            (&raw mut (*at).constructed).write(constructed);
+            (&raw mut (*at).priority).write(priority);
+            (&raw mut (*at).event).write(event);
+            (&raw mut (*at).end).write(end);
+            room.assume_init()
+        };
         fill(task.data.as_ptr());
         M::happens_before(core::ptr::from_ref(&*task).cast());
         let (team, waits) = (self.team(), self.waits());

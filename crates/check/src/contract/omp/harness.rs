@@ -203,6 +203,7 @@ impl<M: Machine> Bare<M> {
             active: 1,
             icv: settings.icv,
             shares: 0,
+            ring: 0,
             barriers: 1,
             busy: core::ptr::null(),
             counted: false,
@@ -218,7 +219,7 @@ impl<M: Machine> Bare<M> {
         let place = |id| {
             let spare = Arc::<Spare<M>>::default();
             Member {
-                context: Context::new(&*team, region, id, Arc::as_ptr(&spare)),
+                context: Context::new(&team, region, id, Arc::as_ptr(&spare)),
                 kept: RefCell::default(),
                 _spare: spare,
             }
@@ -244,27 +245,39 @@ pub(super) type Part<M> = fn(&Member<M>, &Tally<M>);
 /// Lets each guest of a bare team do its `part` and meet the others at the region's end; `check`
 /// then checks what was counted.
 pub(super) fn bare<W: World>(part: Part<W::M>, check: fn(&Tally<W::M>, usize)) {
-    in_team::<W>(Steps::Few, part, check, true, TaskQueue::Team);
+    in_team::<W>(Steps::Few, part, check, true, |_| {});
+}
+
+/// Like [`bare`], with rings of work-shares that grow.
+pub(super) fn with_growing_rings<W: World>(part: Part<W::M>, check: fn(&Tally<W::M>, usize)) {
+    in_team::<W>(Steps::Few, part, check, true, |settings| settings.ring_growth = 1);
 }
 
 /// Like [`bare`], for parts with tasks: runs them under each queue of tasks. `steps` holds for
 /// teams of more than two threads.
 pub(super) fn with_tasks<W: World>(steps: Steps, part: Part<W::M>, check: fn(&Tally<W::M>, usize)) {
-    W::TASKS.iter().for_each(|&tasks| in_team::<W>(steps, part, check, true, tasks));
+    W::TASKS.iter().for_each(|&tasks| in_team::<W>(steps, part, check, true, move |settings| settings.tasks = tasks));
 }
 
 /// Like [`bare`], for parts that leave nothing to the region's end, and so have fewer steps.
 /// `steps` is as in [`with_tasks`].
 pub(super) fn apart<W: World>(steps: Steps, part: Part<W::M>, check: fn(&Tally<W::M>, usize)) {
-    in_team::<W>(steps, part, check, false, TaskQueue::Team);
+    in_team::<W>(steps, part, check, false, |_| {});
 }
 
-fn in_team<W: World>(steps: Steps, part: Part<W::M>, check: fn(&Tally<W::M>, usize), ends: bool, tasks: TaskQueue) {
+fn in_team<W: World>(
+    steps: Steps,
+    part: Part<W::M>,
+    check: fn(&Tally<W::M>, usize),
+    ends: bool,
+    set: impl Fn(&mut Settings) + Copy + Send + Sync + 'static,
+) {
     for &size in W::TEAMS {
         for &wait in W::WAITS {
             let steps = if size > 2 { steps } else { Steps::Few };
             explore::<W>(steps, move || {
-                let settings = Settings { cancellation: true, tasks, ..Settings::new(size as u32) };
+                let mut settings = Settings { cancellation: true, ..Settings::new(size as u32) };
+                set(&mut settings);
                 let bare = Arc::new(Bare::<W::M>::new(&settings, wait));
                 let ended = bare.clone();
                 let guest = move |id: usize| {

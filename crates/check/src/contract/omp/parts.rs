@@ -1,6 +1,6 @@
 //! The parts of a team, one at a time: small enough to explore all executions of a few threads.
 
-use super::harness::{Steps, Tally, apart, bare};
+use super::harness::{Member, Steps, Tally, apart, bare, with_growing_rings};
 use super::tasks::{await_flag, raise};
 use crate::world::{Scenario, World};
 use baton_machine::{Machine, Wait};
@@ -30,11 +30,11 @@ fn enter<M: Machine>(
     waits: &Waits,
     make: impl FnOnce() -> Work,
 ) -> Option<(bool, Work)> {
-    match share.find(number, waits, || false) {
+    match share.find(number, waits, |_| false) {
         Found::Free => {
             let work = make();
             // SAFETY: `find` has given this thread the free slot, which it opens once.
-            unsafe { share.open(number, &work, waits) };
+            unsafe { share.open::<true>(number, &work, || waits) };
             Some((true, work))
         }
         // SAFETY: the slot is open, and this thread leaves it only later, so its work is not
@@ -51,7 +51,7 @@ pub fn shares<W: World>() {
         Steps::VeryMany,
         |place, tally| {
             let team = place.context.team();
-            let share = &team.shares[0];
+            let share = team.slot(0);
             for round in 0..W::few().rounds.min(2) as u32 {
                 let (number, at) = (round * RING, round as usize);
                 let make = || {
@@ -61,7 +61,7 @@ pub fn shares<W: World>() {
                 };
                 let (_, work) = enter(share, number, place.waits(), make).expect("nothing is cancelled");
                 tally.expect(work.reductions == 7 + at && tally.noted(at) == 5);
-                share.leave(number, place.waits(), team.cancel.is_on());
+                share.leave_with_memory(number, RING, place.waits());
             }
         },
         |tally, _| assert_eq!(tally.counts(2), [1, u32::from(W::few().rounds > 1)], "first threads"),
@@ -75,9 +75,9 @@ pub fn slots_awaited<W: World>() {
         Steps::Few,
         |place, tally| {
             let (team, waits) = (place.context.team(), place.waits());
-            let share = &team.shares[0];
+            let share = team.slot(0);
             enter(share, 0, waits, Work::default);
-            share.leave(0, waits, team.cancel.is_on());
+            share.leave(0, RING, waits);
             if place.context.id != 0 {
                 return await_flag(place, tally);
             }
@@ -179,16 +179,39 @@ pub fn beyond_the_ring<W: World>() {
             if context.id == 0 {
                 return context.cancel_region();
             }
-            for _ in 0..RING + 2 {
-                let schedule = Schedule { kind: ScheduleKind::Dynamic, chunk: 1, monotonic: false };
-                context.enter(|| Work { space: Space::signed(0, 1, 1), schedule, ..Work::default() });
-                while context.next_chunk().is_some() {
-                    tally.count(0);
-                }
-                context.leave();
-            }
+            (0..RING + 2).for_each(|_| go_through_a_loop(place, tally));
         },
         |tally, size| assert_eq!(tally.counted(0), if size > 1 { RING + 2 } else { 0 }, "iterations"),
+    );
+}
+
+/// Goes through a loop of one iteration, without a barrier, and counts the iteration.
+fn go_through_a_loop<M: Machine>(place: &Member<M>, tally: &Tally<M>) {
+    let schedule = Schedule { kind: ScheduleKind::Dynamic, chunk: 1, monotonic: false };
+    place.context.enter(|| Work { space: Space::signed(0, 1, 1), schedule, ..Work::default() });
+    while place.context.next_chunk().is_some() {
+        tally.count(0);
+    }
+    place.context.leave();
+}
+
+/// A thread does not wait when it is more work-shares ahead of the others than a ring has slots. The others find the same work-shares
+/// later, and each iteration is done once.
+pub fn rings_grow<W: World>() {
+    const AHEAD: u32 = RING + 3;
+    const ALL: u32 = 2 * RING + 3;
+    with_growing_rings::<W>(
+        |place, tally| {
+            if place.context.id != 0 {
+                await_flag(place, tally);
+            }
+            (0..AHEAD).for_each(|_| go_through_a_loop(place, tally));
+            if place.context.id == 0 {
+                raise(place, tally);
+            }
+            (AHEAD..ALL).for_each(|_| go_through_a_loop(place, tally));
+        },
+        |tally, _| assert_eq!(tally.counted(0), ALL, "iterations"),
     );
 }
 
