@@ -132,7 +132,7 @@ macro_rules! event_suites {
             type Event = ::baton_sync::event::$room::$type<<$world as $crate::world::World>::M>;
 
             $crate::contract_tests! { event, $world, Event: condition broadcast bell expiry leaving
-                settled_by_leaving freed_when_settled $($ability)* }
+                settled_by_leaving freed_when_settled freed_when_left leaving_together $($ability)* }
         }
     )*};
 }
@@ -226,7 +226,7 @@ macro_rules! ability_tests {
         $crate::contract_tests! { ability, $world, Lock: giving_up giving_up_together giving_up_among_waiters }
     };
     (turns $world:ty) => {
-        $crate::contract_tests! { turns, $world, Lock: kinds giving_up newcomers_wait freed_by_any }
+        $crate::contract_tests! { turns, $world, Lock: kinds tries giving_up newcomers_wait freed_by_any }
     };
     (shared $world:ty) => {
         $crate::contract_tests! { queue, $world, Queue: both_sides }
@@ -255,7 +255,7 @@ macro_rules! once_suite {
 #[macro_export]
 macro_rules! channel_suite {
     ($world:ty) => {
-        $crate::channel_suites! { $world; spsc::Spsc mpmc::Mpmc }
+        $crate::channel_suites! { $world; spsc::ExactSpsc mpmc::ExactMpmc }
     };
 }
 
@@ -267,7 +267,7 @@ macro_rules! channel_suites {
             use super::*;
             type Queue = ::baton_sync::queue::$room::$type<<$world as $crate::world::World>::M, u64>;
 
-            $crate::contract_tests! { channel, $world, Queue: transfer closing expiry capacity }
+            $crate::contract_tests! { channel, $world, Queue: transfer closing closed_by_another expiry capacity }
         }
     )*};
 }

@@ -96,8 +96,10 @@ impl<M: Machine> Once<M> {
                 DONE => return Ok(()),
                 POISONED if !anyway => return Err(Poisoned),
                 NEW | POISONED => {
-                    // Acquire: see what a run before wrote before it panicked. Acquire on failure:
-                    // the initialization may be done meanwhile.
+                    // C11: the read of `state` has acquired already. The exchange acquires only for
+                    // a word that was poisoned, run, and poisoned again since, which no test does: a
+                    // model cannot panic. Acquire on failure: the initialization may be done
+                    // meanwhile.
                     match self.0.compare_exchange(state, RUNS, Acquire, Acquire) {
                         Ok(_) => {
                             let mut ending = Ending { once: self, ends: POISONED, wait };

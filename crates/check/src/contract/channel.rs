@@ -1,5 +1,6 @@
 //! Contracts of channels: queues that can be closed and whose waits can give up.
 
+use super::lock::Stage;
 use crate::world::{Crowd, Scenario, Shared, World, share};
 use baton_machine::units::Nanos;
 use baton_machine::{Atomic, Clock, Deadline, Machine, Ordering, OwnedSlice, Slot, Wait};
@@ -122,6 +123,27 @@ pub fn closing<W: World, Q: ExactQueue<W::M, Item = u64>>() {
                     let receive = || unsafe { all[1].channel.try_receive(wait) };
                     assert_eq!([receive(), receive()], [Ok(0), Err(NotReceived::Closed)]);
                 })
+        });
+    }
+}
+
+/// A guest that knows of a send closes the channel: the item is received.
+pub fn closed_by_another<W: World, Q: ExactQueue<W::M, Item = u64>>() {
+    for &wait in W::WAITS {
+        W::skim(move || {
+            let market = share::<W::M, _>((Market::<W::M, Q>::new(2, 2, 1), Stage::<W::M>::new()));
+            let (sends, closes, receives, all) = (market.clone(), market.clone(), market.clone(), market);
+            Scenario::new()
+                .guest(move || {
+                    sends.0.send(0..1, wait);
+                    sends.1.step();
+                })
+                .guest(move || {
+                    closes.1.wait_for(1);
+                    closes.0.channel.close(wait);
+                })
+                .guest(move || receives.0.receive(wait))
+                .finally(move || all.0.assert_complete())
         });
     }
 }

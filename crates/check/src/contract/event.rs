@@ -332,3 +332,53 @@ pub fn freed_when_settled<W: World, E: RawEvent<W::M>>() {
         });
     }
 }
+
+/// A waiter that leaves without a notification is done with the event when another guest has settled
+/// it.
+pub fn freed_when_left<W: World, E: RawEvent<W::M>>() {
+    for &wait in W::WAITS {
+        W::run(move || {
+            let doomed = share::<W::M, _>((Mortal::<W::M, E>::new(E::new()), Stage::<W::M>::new()));
+            let (waiter, settler, all) = (doomed.clone(), doomed.clone(), doomed);
+            let scenario = Scenario::new()
+                .guest(move || {
+                    // SAFETY: the event is alive until it is settled, which waits for this guest. The
+                    // waiter is retired once.
+                    unsafe {
+                        let event = waiter.0.alive();
+                        let ticket = event.prepare(wait);
+                        waiter.1.step();
+                        assert!(!event.retire(ticket, wait), "notified by no guest");
+                    }
+                })
+                .guest(move || {
+                    settler.1.wait_for(1);
+                    // SAFETY: only this guest frees the event, once.
+                    unsafe {
+                        settler.0.alive().settle(wait);
+                        settler.0.free();
+                    }
+                });
+            scenario.finally(move || drop(all))
+        });
+    }
+}
+
+/// Guests come and leave without a notification, one beside the other. The event is empty then.
+pub fn leaving_together<W: World, E: RawEvent<W::M>>() {
+    for &wait in W::WAITS {
+        W::run(move || {
+            let event = share::<W::M, _>(E::new());
+            let all = event.clone();
+            let guest = |_| {
+                let event = event.clone();
+                move || {
+                    let ticket = event.prepare(wait);
+                    // SAFETY: the waiter was prepared above, and is retired once.
+                    assert!(!unsafe { event.retire(ticket, wait) }, "notified by no guest");
+                }
+            };
+            Scenario::new().guests(2, guest).finally(move || all.settle(wait))
+        });
+    }
+}

@@ -127,6 +127,41 @@ pub fn kinds<W: World, L: TurnsRwLock<W::M>>() {
     }
 }
 
+/// A guest that tries for a hold of any kind beside a writer sees all that the writer wrote, if it
+/// gets the hold.
+pub fn tries<W: World, L: TurnsRwLock<W::M>>() {
+    let wait = sleeping::<W>();
+    for hold in [Hold::Shared, Hold::Recursive, Hold::Upgradable, Hold::Exclusive] {
+        W::sample(move || {
+            let shared = share::<W::M, _>((Pair::<W::M, L>::new(), <W::M as Machine>::Atomic::<u64>::new(0)));
+            let (tries, writes, all) = (shared.clone(), shared.clone(), shared);
+            let scenario = Scenario::new()
+                .guest(move || {
+                    let (pair, written) = &**tries;
+                    if !pair.lock.try_lock(hold) {
+                        return;
+                    }
+                    // SAFETY: the guest has the hold, and goes on with the one that it becomes.
+                    unsafe {
+                        pair.look();
+                        if hold == Hold::Exclusive || hold == Hold::Upgradable && pair.lock.try_upgrade() {
+                            pair.increment();
+                            written.fetch_add(1, Ordering::Relaxed);
+                            pair.let_go(Hold::Exclusive, wait);
+                        } else {
+                            pair.let_go(hold, wait);
+                        }
+                    }
+                })
+                .guest(move || _ = writes.0.write(wait));
+            scenario.finally(move || {
+                assert_eq!(all.0.total(), 1 + all.1.load(Ordering::Relaxed), "writes lost");
+                assert!(all.0.lock.try_lock(Hold::Exclusive), "a hold was left");
+            })
+        });
+    }
+}
+
 /// Guests of all kinds, some of which give up: they take no wake-up away, and leave the lock free.
 pub fn giving_up<W: World, L: TurnsRwLock<W::M>>() {
     let (crowd, wait) = (W::few(), sleeping::<W>());

@@ -65,19 +65,35 @@ pub fn sleep<T: Word>(cell: &NativeAtomic<T>, value: T, group: u32, deadline: Op
     slept
 }
 
-/// Wakes up to `n` sleepers of a cell of four bytes that share a group with `group`. If the cell has
-/// another width, wakes all threads that sleep on the generation of its bucket.
+/// Wakes up to `n` sleepers of a cell of four bytes. If the cell has another width, wakes all
+/// threads that sleep on the generation of its bucket.
 #[inline]
-pub fn wake<T: Word>(cell: *const NativeAtomic<T>, n: u32, group: u32) {
+pub fn wake<T: Word>(cell: *const NativeAtomic<T>, n: u32) {
     fence(Ordering::SeqCst);
     let bucket = bucket(cell);
     if bucket.sleepers.load(Ordering::Relaxed) != 0 {
-        wake_sleepers(cell, bucket, n, group);
+        wake_sleepers(cell, bucket, n);
+    }
+}
+
+/// [`wake`] of sleepers that share a group with `group`. It is a function of its own because a
+/// further argument would cost each caller of [`wake`] two instructions.
+#[inline]
+pub fn wake_in<T: Word>(cell: *const NativeAtomic<T>, n: u32, group: u32) {
+    fence(Ordering::SeqCst);
+    let bucket = bucket(cell);
+    if bucket.sleepers.load(Ordering::Relaxed) != 0 {
+        wake_group(cell, bucket, n, group);
     }
 }
 
 #[cold]
-fn wake_sleepers<T: Word>(cell: *const NativeAtomic<T>, bucket: &Bucket, n: u32, group: u32) {
+fn wake_sleepers<T: Word>(cell: *const NativeAtomic<T>, bucket: &Bucket, n: u32) {
+    wake_group(cell, bucket, n, ANY);
+}
+
+#[cold]
+fn wake_group<T: Word>(cell: *const NativeAtomic<T>, bucket: &Bucket, n: u32, group: u32) {
     let (at, n, group) = if T::BYTES == 4 {
         (cell.cast::<u32>(), n.min(i32::MAX as u32), group)
     } else {

@@ -69,7 +69,7 @@ unsafe impl Machine for Native {
 
     #[inline]
     fn wait_while<T: Word>(cell: &Self::Atomic<T>, value: T, wait: Wait, deadline: Option<Deadline>) -> WaitResult<T> {
-        wait::wait_while(cell, value, futex::ANY, wait, deadline)
+        wait::wait_while(cell, value, wait, deadline)
     }
 
     #[inline]
@@ -80,7 +80,7 @@ unsafe impl Machine for Native {
         wait: Wait,
         deadline: Option<Deadline>,
     ) -> WaitResult<T> {
-        wait::wait_while(cell, value, group, wait, deadline)
+        wait::wait_while_in(cell, value, group, wait, deadline)
     }
 
     #[inline]
@@ -91,14 +91,14 @@ unsafe impl Machine for Native {
     #[inline(always)]
     fn wake<T: Word>(cell: *const Self::Atomic<T>, n: u32, wait: Wait) {
         if wait.parks() {
-            futex::wake(cell, n, futex::ANY);
+            futex::wake(cell, n);
         }
     }
 
     #[inline(always)]
     fn wake_in<T: Word>(cell: *const Self::Atomic<T>, n: u32, group: u32, wait: Wait) {
         if wait.parks() {
-            futex::wake(cell, n, group);
+            futex::wake_in(cell, n, group);
         }
     }
 

@@ -41,10 +41,25 @@ const IDLE_TICKS: u64 = 30_000;
 #[cfg(target_arch = "x86_64")]
 const TPAUSE_TICKS: u64 = 500;
 
-/// [`Machine::wait_while_in`] of [`Native`]. The first read is inlined into the caller, the rest is
+/// [`Machine::wait_while`] of [`Native`]. The first read is inlined into the caller, the rest is
 /// not.
 #[inline(always)]
 pub(super) fn wait_while<T: Word>(
+    cell: &NativeAtomic<T>,
+    value: T,
+    wait: Wait,
+    deadline: Option<Deadline>,
+) -> WaitResult<T> {
+    let seen = cell.load(Ordering::Acquire);
+    if seen != value {
+        return WaitResult::Changed(seen);
+    }
+    wait_on(cell, value, wait, deadline)
+}
+
+/// [`Machine::wait_while_in`] of [`Native`].
+#[inline(always)]
+pub(super) fn wait_while_in<T: Word>(
     cell: &NativeAtomic<T>,
     value: T,
     group: u32,
@@ -55,13 +70,21 @@ pub(super) fn wait_while<T: Word>(
     if seen != value {
         return WaitResult::Changed(seen);
     }
-    wait_on(cell, value, group, wait, deadline)
+    wait_in(cell, value, group, wait, deadline)
+}
+
+/// [`wait_in`] in the group of all sleepers. A further argument would cost each caller of
+/// [`wait_while`] registers that it must save.
+#[cold]
+#[inline(never)]
+fn wait_on<T: Word>(cell: &NativeAtomic<T>, value: T, wait: Wait, deadline: Option<Deadline>) -> WaitResult<T> {
+    wait_in(cell, value, futex::ANY, wait, deadline)
 }
 
 /// Carries out the policy's steps.
 #[cold]
 #[inline(never)]
-fn wait_on<T: Word>(
+fn wait_in<T: Word>(
     cell: &NativeAtomic<T>,
     value: T,
     group: u32,

@@ -3,7 +3,7 @@
 //!
 //! | type | bytes | order | what it is |
 //! | --- | --- | --- | --- |
-//! | [`Mutex`] | 4 | none | [`plain`](crate::lock::plain): a lock and its unlock take six instructions |
+//! | [`Mutex`] | 4 | none | [`plain`](crate::lock::plain): a lock and its unlock take 8 instructions |
 //! | [`RwLock`] | 4 | readers and writers by turns | [`phases`](crate::rwlock::phases): upgradable, downgrade, recursive reads |
 //! | [`Condvar`] | 8 | the oldest waiter first | [`chain`](crate::event::chain): a broadcast wakes one waiter at a time |
 //! | [`Once`] | 4 | – | [`once`](crate::once): an initialization |

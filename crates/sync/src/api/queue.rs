@@ -2,7 +2,7 @@
 
 use super::policy::{Adaptive, WaitPolicy, after};
 use crate::queue::channel::{Channel, NotReceived, NotSent};
-use crate::queue::{BadBound, ExactQueue, mpmc::Mpmc, spsc::Spsc};
+use crate::queue::{BadBound, ExactQueue, mpmc::ExactMpmc, spsc::ExactSpsc};
 use baton_machine::Ordering::{AcqRel, Relaxed};
 use baton_machine::native::cell::NativeAtomic;
 use baton_machine::{Atomic, Deadline, Native};
@@ -35,13 +35,13 @@ macro_rules! kinds {
 
 kinds! {
     /// One sender and one receiver, by [`spsc`](crate::queue::spsc).
-    OneToOne Spsc:;
+    OneToOne ExactSpsc:;
     /// One sender and any number of receivers, by [`mpmc`](crate::queue::mpmc).
-    OneToMany Mpmc: ManyReceivers;
+    OneToMany ExactMpmc: ManyReceivers;
     /// Any number of senders and one receiver, by [`mpmc`](crate::queue::mpmc).
-    ManyToOne Mpmc: ManySenders;
+    ManyToOne ExactMpmc: ManySenders;
     /// Any number of senders and receivers, by [`mpmc`](crate::queue::mpmc).
-    ManyToMany Mpmc: ManySenders ManyReceivers;
+    ManyToMany ExactMpmc: ManySenders ManyReceivers;
 }
 
 struct Shared<T: Send + 'static, K: Kind> {

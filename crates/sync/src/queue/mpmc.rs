@@ -26,11 +26,18 @@ struct Cell<M: Machine, T: Send + 'static> {
 #[repr(C, align(128))]
 struct End<M: Machine>(M::Atomic<u64>);
 
-/// A bounded queue for many producers and consumers.
-pub struct Mpmc<M: Machine, T: Send + 'static> {
+/// A queue for many producers and consumers, for as many items as it has places.
+pub type Mpmc<M, T> = Bounded<M, T, false>;
+
+/// A queue for many producers and consumers, for any number of items.
+pub type ExactMpmc<M, T> = Bounded<M, T, true>;
+
+/// A bounded queue for many producers and consumers; if `EXACT`, it may have more places than it
+/// holds items. (A queue without a bound of its own takes fewer instructions.)
+pub struct Bounded<M: Machine, T: Send + 'static, const EXACT: bool> {
     tail: End<M>,
     head: End<M>,
-    /// Most items at a time; there may be more places.
+    /// Most items at a time, if `EXACT`; there may be more places.
     capacity: usize,
     cells: OwnedSlice<M, Cell<M, T>>,
 }
@@ -42,7 +49,13 @@ struct NotYet<'a, M: Machine> {
     seen: u64,
 }
 
-impl<M: Machine, T: Send + 'static> Mpmc<M, T> {
+impl<M: Machine, T: Send + 'static, const EXACT: bool> Bounded<M, T, EXACT> {
+    fn with_places(places: usize, capacity: usize) -> Self {
+        let cell = |i| Cell { turn: M::Atomic::new(2 * i as u64), place: ItemSlot::empty() };
+        let cells = OwnedSlice::new(places, cell);
+        Bounded { tail: End(M::Atomic::new(0)), head: End(M::Atomic::new(0)), capacity, cells }
+    }
+
     fn cell(&self, at: u64) -> &Cell<M, T> {
         &self.cells[at as usize & (self.cells.len() - 1)]
     }
@@ -52,13 +65,14 @@ impl<M: Machine, T: Send + 'static> Mpmc<M, T> {
         // Relaxed, and the exchange too: the place's number orders accesses to the place.
         let mut at = end.0.load(Relaxed);
         loop {
-            if full == 0
+            if EXACT
+                && full == 0
                 && self.capacity < self.cells.len()
                 && let Some(not_yet) = self.bound(at)
             {
                 return Err(not_yet);
             }
-            let cell = self.cell(at);
+            let cell = &self.cells[at as usize & (self.cells.len() - 1)];
             // Acquire: the thread that used the place before is done with it.
             let turn = cell.turn.load(Acquire);
             match turn.cmp(&(2 * at + full)) {
@@ -124,7 +138,7 @@ impl<M: Machine, T: Send + 'static> Mpmc<M, T> {
 
 // SAFETY: each side gives out a position once. The place's number admits first its producer and
 // then its consumer, by Release stores that are read with Acquire.
-unsafe impl<M: Machine, T: Send + 'static> RawQueue<M> for Mpmc<M, T> {
+unsafe impl<M: Machine, T: Send + 'static, const EXACT: bool> RawQueue<M> for Bounded<M, T, EXACT> {
     type Item = T;
     const INFO: QueueInfo = QueueInfo {
         name: "mpmc",
@@ -141,7 +155,7 @@ unsafe impl<M: Machine, T: Send + 'static> RawQueue<M> for Mpmc<M, T> {
 
     fn with_capacity(capacity: usize) -> Result<Self, QueueError> {
         check_capacity(capacity)?;
-        Self::exactly(capacity).map_err(|_| QueueError::Capacity(capacity))
+        Ok(Self::with_places(capacity, capacity))
     }
 
     fn capacity(&self) -> usize {
@@ -178,11 +192,9 @@ unsafe impl<M: Machine, T: Send + 'static> RawQueue<M> for Mpmc<M, T> {
 }
 
 // SAFETY: the bound only makes the queue full earlier.
-unsafe impl<M: Machine, T: Send + 'static> ExactQueue<M> for Mpmc<M, T> {
+unsafe impl<M: Machine, T: Send + 'static> ExactQueue<M> for ExactMpmc<M, T> {
     fn exactly(capacity: usize) -> Result<Self, BadBound> {
-        let cell = |i| Cell { turn: M::Atomic::new(2 * i as u64), place: ItemSlot::empty() };
-        let cells = OwnedSlice::new(places_for(capacity)?, cell);
-        Ok(Mpmc { tail: End(M::Atomic::new(0)), head: End(M::Atomic::new(0)), capacity, cells })
+        Ok(Self::with_places(places_for(capacity)?, capacity))
     }
 
     fn len(&self) -> usize {
@@ -193,7 +205,7 @@ unsafe impl<M: Machine, T: Send + 'static> ExactQueue<M> for Mpmc<M, T> {
     }
 }
 
-impl<M: Machine, T: Send + 'static> Drop for Mpmc<M, T> {
+impl<M: Machine, T: Send + 'static, const EXACT: bool> Drop for Bounded<M, T, EXACT> {
     fn drop(&mut self) {
         if core::mem::needs_drop::<T>() {
             while self.take_one(Wait::Spin).is_ok() {}

@@ -27,20 +27,13 @@ impl<M: Machine> End<M> {
 pub struct Spsc<M: Machine, T: Send + 'static> {
     tail: End<M>,
     head: End<M>,
-    /// Most items at a time; there may be more places.
-    capacity: usize,
     places: OwnedSlice<M, ItemSlot<M, T>>,
 }
 
 impl<M: Machine, T: Send + 'static> Spsc<M, T> {
     fn starting_at(capacity: usize, at: u32) -> Result<Self, QueueError> {
         check_capacity(capacity)?;
-        Ok(Self::with_places(capacity, capacity, at))
-    }
-
-    fn with_places(places: usize, capacity: usize, at: u32) -> Self {
-        let places = OwnedSlice::new(places, |_| ItemSlot::empty());
-        Spsc { tail: End::new(at), head: End::new(at), capacity, places }
+        Ok(Spsc { tail: End::new(at), head: End::new(at), places: OwnedSlice::new(capacity, |_| ItemSlot::empty()) })
     }
 
     fn place(&self, count: u32) -> &ItemSlot<M, T> {
@@ -51,7 +44,7 @@ impl<M: Machine, T: Send + 'static> Spsc<M, T> {
     /// known number is less than `wanted`.
     #[inline(always)]
     fn room(&self, tail: u32, wanted: usize) -> usize {
-        let free = |head: u32| self.capacity - tail.wrapping_sub(head) as usize;
+        let free = |head: u32| self.places.len() - tail.wrapping_sub(head) as usize;
         // Relaxed for both: only this side accesses them.
         let before = free(self.tail.seen.load(Relaxed));
         if before >= wanted {
@@ -145,7 +138,7 @@ unsafe impl<M: Machine, T: Send + 'static> RawQueue<M> for Spsc<M, T> {
     }
 
     fn capacity(&self) -> usize {
-        self.capacity
+        self.places.len()
     }
 
     #[inline]
@@ -240,41 +233,107 @@ unsafe impl<M: Machine, T: Send + 'static> RawQueue<M> for Spsc<M, T> {
     }
 }
 
-// SAFETY: the bound only makes the ring full earlier.
-unsafe impl<M: Machine, T: Send + 'static> ExactQueue<M> for Spsc<M, T> {
-    fn exactly(capacity: usize) -> Result<Self, BadBound> {
-        Ok(Self::with_places(places_for(capacity)?, capacity, 0))
-    }
-
-    fn len(&self) -> usize {
-        // Acquire: the tail that is read next is not behind this head. Relaxed: no item is accessed.
-        let head = self.head.count.load(Acquire);
-        // More items than there are places may pass between the two reads.
-        (self.tail.count.load(Relaxed).wrapping_sub(head) as usize).min(self.capacity)
-    }
-
-    unsafe fn put_some(&self, items: &[T], wait: Wait) -> usize
-    where
-        T: Copy,
-    {
-        // SAFETY: the caller is the only producer.
-        unsafe { self.enqueue_burst(items, wait) }
-    }
-
-    unsafe fn take_some(&self, items: &mut [T], wait: Wait) -> usize
-    where
-        T: Copy,
-    {
-        // SAFETY: the caller is the only consumer.
-        unsafe { self.dequeue_burst(items, wait) }
-    }
-}
-
 impl<M: Machine, T: Send + 'static> Drop for Spsc<M, T> {
     fn drop(&mut self) {
         if core::mem::needs_drop::<T>() {
             // SAFETY: the owner has the queue to itself.
             while unsafe { self.try_dequeue(Wait::Spin) }.is_some() {}
         }
+    }
+}
+
+/// A [`Spsc`] for any number of items: it may have more places than it holds items.
+pub struct ExactSpsc<M: Machine, T: Send + 'static> {
+    ring: Spsc<M, T>,
+    capacity: usize,
+}
+
+impl<M: Machine, T: Send + 'static> ExactSpsc<M, T> {
+    /// Returns how many more items the ring may hold; exact for the producer, for which it can only
+    /// grow.
+    #[inline(always)]
+    fn spare(&self) -> usize {
+        if self.capacity == self.ring.places.len() { self.capacity } else { self.capacity - self.len() }
+    }
+}
+
+// SAFETY: the bound only makes the ring full earlier.
+unsafe impl<M: Machine, T: Send + 'static> RawQueue<M> for ExactSpsc<M, T> {
+    type Item = T;
+    const INFO: QueueInfo = Spsc::<M, T>::INFO;
+
+    fn with_capacity(capacity: usize) -> Result<Self, QueueError> {
+        Spsc::with_capacity(capacity).map(|ring| ExactSpsc { ring, capacity })
+    }
+
+    fn capacity(&self) -> usize {
+        self.capacity
+    }
+
+    #[inline]
+    unsafe fn try_enqueue(&self, item: T, wait: Wait) -> Result<(), T> {
+        if self.spare() == 0 {
+            return Err(item);
+        }
+        // SAFETY: guaranteed by the caller, here and below.
+        unsafe { self.ring.try_enqueue(item, wait) }
+    }
+
+    #[inline]
+    unsafe fn try_dequeue(&self, wait: Wait) -> Option<T> {
+        // SAFETY: see above.
+        unsafe { self.ring.try_dequeue(wait) }
+    }
+
+    unsafe fn enqueue(&self, mut item: T, wait: Wait) {
+        loop {
+            // Relaxed: only compared, and waited for.
+            let head = self.ring.head.count.load(Relaxed);
+            // SAFETY: see above.
+            match unsafe { self.try_enqueue(item, wait) } {
+                Ok(()) => return,
+                // Only the consumer can make room, by advancing the head.
+                Err(back) => item = back,
+            }
+            let _ = M::wait_while(&self.ring.head.count, head, wait, None);
+        }
+    }
+
+    unsafe fn dequeue(&self, wait: Wait) -> T {
+        // SAFETY: see above.
+        unsafe { self.ring.dequeue(wait) }
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<M: Machine, T: Send + 'static> ExactQueue<M> for ExactSpsc<M, T> {
+    fn exactly(capacity: usize) -> Result<Self, BadBound> {
+        let places = OwnedSlice::new(places_for(capacity)?, |_| ItemSlot::empty());
+        Ok(ExactSpsc { ring: Spsc { tail: End::new(0), head: End::new(0), places }, capacity })
+    }
+
+    #[inline]
+    fn len(&self) -> usize {
+        // Acquire: the tail that is read next is not behind this head. Relaxed: no item is accessed.
+        let head = self.ring.head.count.load(Acquire);
+        // More items than there are places may pass between the two reads.
+        (self.ring.tail.count.load(Relaxed).wrapping_sub(head) as usize).min(self.capacity)
+    }
+
+    unsafe fn put_some(&self, items: &[T], wait: Wait) -> usize
+    where
+        T: Copy,
+    {
+        let count = items.len().min(self.spare());
+        // SAFETY: see above.
+        unsafe { self.ring.enqueue_burst(&items[..count], wait) }
+    }
+
+    unsafe fn take_some(&self, items: &mut [T], wait: Wait) -> usize
+    where
+        T: Copy,
+    {
+        // SAFETY: see above.
+        unsafe { self.ring.dequeue_burst(items, wait) }
     }
 }

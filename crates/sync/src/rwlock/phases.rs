@@ -97,7 +97,7 @@ impl<M: Machine> Phases<M> {
     }
 
     /// Tries until it entered, or until the state forbids it.
-    #[cold]
+    #[inline]
     fn try_again(&self, entry: Entry) -> bool {
         // Relaxed: a guess; the exchange decides.
         let mut state = self.0.load(Relaxed);
@@ -157,7 +157,7 @@ impl<M: Machine> Phases<M> {
     }
 
     /// Tries until it entered as the writer, or until another holder forbids it.
-    #[cold]
+    #[inline]
     fn try_write_again(&self, held: u32) -> bool {
         // Relaxed: a guess; the exchange decides.
         let mut state = self.0.load(Relaxed);
@@ -329,8 +329,8 @@ unsafe impl<M: Machine> TurnsRwLock<M> for Phases<M> {
     #[inline]
     fn try_lock(&self, hold: Hold) -> bool {
         match hold {
-            Hold::Exclusive => self.try_write(0) || self.try_write_again(0),
-            hold => self.try_enter(Entry::of(hold)) || self.try_again(Entry::of(hold)),
+            Hold::Exclusive => self.try_write_again(0),
+            hold => self.try_again(Entry::of(hold)),
         }
     }
 
@@ -353,7 +353,7 @@ unsafe impl<M: Machine> TurnsRwLock<M> for Phases<M> {
     }
 
     unsafe fn try_upgrade(&self) -> bool {
-        self.try_write(UPGRADABLE) || self.try_write_again(UPGRADABLE)
+        self.try_write_again(UPGRADABLE)
     }
 
     unsafe fn upgrade(&self, wait: Wait, deadline: Option<Deadline>) -> bool {
