@@ -42,6 +42,18 @@ words! {
 }
 
 words! {
+    /// How much time an application has in the class SP when it enters the class again (not given
+    /// in the paper).
+    Renewal {
+        /// All of `boost_ticks`, however soon it comes again.
+        #[default] Whole = "whole",
+        /// What it has not used up. Each cycle in a parallel phase gives back one cycle, up to
+        /// `boost_ticks`.
+        Earned = "earned",
+    }
+}
+
+words! {
     /// The priority of a master thread for fast cores while it can run (not given in the paper).
     Master {
         /// The priority of the class SP, whatever the class of its application is.
@@ -80,6 +92,8 @@ pub struct Amp {
     pub swap_ticks: u64,
     /// When a thread enters SP.
     pub enter_sp: EnterSp,
+    /// How much time an application has in SP when it enters the class again.
+    pub renew_boost: Renewal,
     /// The priority of a master thread.
     pub master: Master,
     /// Whether threads that have reported that they spin count as runnable when the phases of an
@@ -88,6 +102,10 @@ pub struct Amp {
     pub count_marked: bool,
     /// Whether the nearest of several threads with equal rights gets a fast core.
     pub topology: bool,
+    /// Whether threads of one class take turns on a fast core only with threads under the same
+    /// last-level cache. A thread then comes from another last-level cache only in the place of a
+    /// thread of a lower class, or to a fast core that idles.
+    pub stay_in_domain: bool,
     /// Under `linux`: cycles after which a thread's past counts half; `None` means 3.2 time slices,
     /// which is 32 ms if a slice is 10 ms.
     pub util_half_life: Option<u64>,
@@ -99,8 +117,10 @@ pub struct Amp {
     /// Under `linux`: when threads prefer CPUs of higher priority.
     pub packing: Packing,
     /// Under `crit`: cycles for which a fast CPU takes part in no further swap after one; `None`
-    /// means a time slice.
+    /// means that the policy decides lock by lock.
     pub min_stay: Option<u64>,
+    /// Under `crit`: the price of the two preemptions of a swap, in cycles; `None` means 0.
+    pub swap_price: Option<u64>,
     /// Under `crit`: a thread comes to a fast CPU at once if at least this many threads wait for
     /// it.
     pub crit_waiters: u32,
@@ -116,14 +136,17 @@ impl Amp {
         boost_ticks: 100,
         swap_ticks: 10,
         enter_sp: EnterSp::Falls,
+        renew_boost: Renewal::Whole,
         master: Master::Sp,
         count_marked: true,
         topology: false,
+        stay_in_domain: false,
         util_half_life: None,
         misfit_percent: 80,
         balance_ticks: 1,
         packing: Packing::Balance,
         min_stay: None,
+        swap_price: None,
         crit_waiters: 1,
         holder_keeps: false,
     };

@@ -13,9 +13,16 @@
 //! barrier waits for all that have not.
 //!
 //! By the last row of the table, the one thread that has not reached a barrier yet has the weight
-//! of all that have, as soon as these report that they spin.
+//! of all that have, as soon as these report that they spin. The last thread to arrive wakes the
+//! others, and is no waiter, unless it sleeps or another thread arrives after it.
+//!
+//! Without `min_stay`, the policy decides lock by lock how long a fast CPU takes part in no further
+//! swap. If the rest of the hold that is expected takes so much longer on the holder's slow CPU that
+//! this exceeds the price of a swap, the holder comes at once and another such holder may follow it.
+//! Otherwise a swap cannot pay within one hold, and the thread that it brings stays for a time
+//! slice.
 
-use crate::placement::{Adapter, Board, Event, Placement, Rank, Ranked, Rule};
+use crate::placement::{Adapter, Board, Event, Holds, Placement, Rank, Ranked, Rule};
 use crate::{AppId, Cpus, LockNotice, Notice, Params, Policy, ThreadId};
 use std::collections::BTreeMap;
 
@@ -43,6 +50,11 @@ struct WaitReport {
 }
 
 impl WaitReport {
+    /// A wait for a lock, or at a barrier.
+    fn of(notice: LockNotice, lock: u64) -> WaitReport {
+        WaitReport { lock: Some(lock), holder: None, lasts: true, all: notice == LockNotice::Arrived }
+    }
+
     /// Whether the thread waits for some thread that exists but may not be known.
     fn waits_for_some(&self) -> bool {
         self.all || !self.lasts
@@ -53,6 +65,11 @@ impl WaitReport {
 struct Crit {
     /// Threads that have reported that they wait, and whose wait has not ended.
     waiting: BTreeMap<ThreadId, WaitReport>,
+    /// Threads that have arrived at a barrier, by number, when no other thread of their application
+    /// was working.
+    last: BTreeMap<ThreadId, u64>,
+    /// What locks are held for.
+    holds: Holds,
     /// Holders of locks, as reported by the holders themselves. `held` has the number of locks that
     /// each thread holds.
     owners: BTreeMap<u64, ThreadId>,
@@ -97,21 +114,43 @@ impl Crit {
         self.waiting.insert(id, said);
     }
 
-    fn hears_lock(&mut self, id: ThreadId, notice: LockNotice, lock: u64) {
-        let said = WaitReport { lock: Some(lock), holder: None, lasts: true, all: notice == LockNotice::Arrived };
+    /// Notes that a thread has arrived at a barrier. If no other thread of its application works,
+    /// it is the last one, and works until the others are awake.
+    fn arrives(&mut self, board: &Board, id: ThreadId, barrier: u64, said: WaitReport) {
+        let app = board.thread(id).app;
+        let before = self.last.iter().filter(|&(other, at)| *at == barrier && board.thread(*other).app == app);
+        for other in before.map(|(&other, _)| other).collect::<Vec<_>>() {
+            self.last.remove(&other);
+            self.waits(other, said);
+        }
+        let works = |other: &ThreadId| board.thread(*other).app == app && !self.waiting.contains_key(other);
+        if board.runnable.iter().any(|other| *other != id && works(other)) {
+            self.waits(id, said);
+        } else {
+            self.ends(id, false);
+            self.last.insert(id, barrier);
+        }
+    }
+
+    fn hears_lock(&mut self, now: u64, board: &Board, (id, notice, lock): (ThreadId, LockNotice, u64)) {
+        let said = WaitReport::of(notice, lock);
         match notice {
-            LockNotice::Wanted | LockNotice::Arrived => self.waits(id, said),
+            LockNotice::Arrived => self.arrives(board, id, lock, said),
+            LockNotice::Wanted => self.waits(id, said),
             LockNotice::Taken => {
                 self.ends(id, false);
                 self.leaves(lock);
                 self.owners.insert(lock, id);
                 *self.held.entry(id).or_default() += 1;
+                self.holds.begins(now, id, lock);
             }
             LockNotice::Left => {
+                self.last.remove(&id);
                 if self.waiting.get(&id).is_some_and(|said| said.lock == Some(lock)) {
                     self.ends(id, false);
                 }
                 if self.owners.get(&lock) == Some(&id) {
+                    self.holds.ends(now, id, lock);
                     self.leaves(lock);
                 }
             }
@@ -188,7 +227,8 @@ impl Rule for Crit {
         Rank::plain(if board.thread(id).marked || self.lasts(id) { 0 } else { 1 + self.weight(id) })
     }
 
-    fn hears(&mut self, _: u64, board: &Board, event: &Event, _: &mut Vec<crate::placement::Answer>) {
+    fn hears(&mut self, now: u64, board: &Board, event: &Event, _: &mut Vec<crate::placement::Answer>) {
+        self.holds.follow(now, board, event);
         match event {
             Event::Waits(_, lock, holder) => {
                 self.said = WaitReport { lock: *lock, holder: *holder, ..WaitReport::default() };
@@ -199,15 +239,21 @@ impl Rule for Crit {
                     self.waits(*id, said);
                 }
             }
-            Event::Lock(id, notice, lock) => self.hears_lock(*id, *notice, *lock),
+            Event::Lock(id, notice, lock) => self.hears_lock(now, board, (*id, *notice, *lock)),
             Event::Notice(id, Notice::Working) if !self.lasts(*id) => self.ends(*id, true),
             // A sleeper that is woken looks at the lock again, so its report no longer holds.
             Event::Wake(id) if !self.lasts(*id) => self.ends(*id, false),
             Event::Exit(id) => {
                 self.ends(*id, false);
+                self.last.remove(id);
                 self.forget(*id);
             }
-            Event::Block(_) => {}
+            // A thread that sleeps at a barrier waits there, although it seemed to be the last one.
+            Event::Block(id) => {
+                if let Some(barrier) = self.last.remove(id) {
+                    self.waits(*id, WaitReport::of(LockNotice::Arrived, barrier));
+                }
+            }
             _ => return,
         }
         if !self.waiting.is_empty() || !self.weights.is_empty() {
@@ -227,8 +273,16 @@ impl Rule for Crit {
         board.amp.holder_keeps && self.held.contains_key(&id)
     }
 
-    fn stay(&self, board: &Board) -> u64 {
-        board.amp.min_stay.unwrap_or(board.time_slice.max(1))
+    fn stay(&self, now: u64, board: &Board, id: ThreadId) -> u64 {
+        let slice = board.time_slice.max(1);
+        board.amp.min_stay.unwrap_or(if self.pays(now, board, id) { 0 } else { slice })
+    }
+
+    fn pays(&self, now: u64, board: &Board, id: ThreadId) -> bool {
+        let held = self.owners.iter().filter(|&(_, owner)| *owner == id);
+        let wanted = held.filter(|(lock, _)| self.waiting.values().any(|said| said.lock == Some(**lock)));
+        let rest = wanted.map(|(&lock, _)| self.holds.rest(now, id, lock)).max().unwrap_or(0);
+        board.amp.min_stay.is_none() && board.saves_on_fast(id, rest) > board.amp.swap_price.unwrap_or(0)
     }
 }
 

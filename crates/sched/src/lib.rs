@@ -15,7 +15,7 @@
 //! | [`eevdf`] | earliest eligible virtual deadline first: Linux since 6.6 |
 //! | [`sticky`] | threads stay where they were born and take turns |
 //! | [`placement`] | the second contract: which threads belong on which kind of core; policies of chips with fast and slow cores build on it |
-//! | [`amp_default`], [`busy_fcs`], [`crit`], [`linux`], [`min_tlp`], [`pa`], [`pa_speedup`], [`rr`], [`static_ipc`] | those policies |
+//! | [`amp_default`], [`busy_fcs`], [`crit`], [`lavd`], [`linux`], [`min_tlp`], [`pa`], [`pa_speedup`], [`rr`], [`static_ipc`] | those policies |
 //! | [`amp`] | the parameters of policies for chips with fast and slow cores |
 //! | [`policy`] | a policy's row in the registry |
 //! | [`registry`] | the policies by name |
@@ -63,5 +63,6 @@ policies! {
     pa::POLICY,
     linux::POLICY,
     crit::POLICY,
+    lavd::POLICY,
     pa_speedup::POLICY,
 }

@@ -3,7 +3,7 @@
 //!
 //! | class | applications of the class | rights to fast cores |
 //! | --- | --- | --- |
-//! | SP | those whose count of runnable threads has fallen to one as `enter_sp` says, for at most `boost_ticks` time slices | the first |
+//! | SP | those whose count of runnable threads has fallen to one as `enter_sp` says, for at most `boost_ticks` time slices (`renew_boost`) | the first |
 //! | MP | those with at most `hp_threshold` runnable threads | what SP leaves, in turns |
 //! | HP | those with more | what is left |
 //!
@@ -11,7 +11,7 @@
 //! last until it reports that it works, or sleeps. A change of class moves no thread by itself; the
 //! next round of swaps does, or a fast core that becomes idle.
 
-use crate::placement::{Adapter, Answer, Board, Class, EnterSp, Event, Master, Placement, Rank, Ranked, Rule};
+use crate::placement::{Adapter, Answer, Board, Class, EnterSp, Event, Master, Placement, Rank, Ranked, Renewal, Rule};
 use crate::{AppId, Cpus, Params, Policy, ThreadId};
 use std::cmp::Reverse;
 
@@ -32,6 +32,15 @@ struct App {
     was_high: bool,
     /// The time at which the application's boost ends; 0 if it has none.
     boost_until: u64,
+    /// Cycles of its boost that the application has used up and not earned again.
+    spent: u64,
+    /// The time since which more than one thread can run.
+    parallel_since: u64,
+}
+
+/// The cycles of a whole boost.
+fn boost(board: &Board) -> u64 {
+    board.amp.boost_ticks.max(1) * board.time_slice.max(1)
 }
 
 /// The rule of the policy `pa`.
@@ -51,7 +60,7 @@ impl Pa {
 
     /// Updates the application's class after its count or the threshold has changed.
     fn count(&mut self, now: u64, board: &Board, id: AppId, count: u32, answers: &mut Vec<Answer>) {
-        let (threshold, boost) = (board.hp_threshold(), board.amp.boost_ticks.max(1) * board.time_slice.max(1));
+        let (threshold, boost) = (board.hp_threshold(), boost(board));
         let app = &mut self.apps[id.0 as usize];
         let before = std::mem::replace(&mut app.count, count);
         if board.app_at(id).alive == 0 {
@@ -60,10 +69,17 @@ impl Pa {
         }
         app.was_high |= count > threshold;
         if count > 1 {
+            if before <= 1 {
+                app.parallel_since = now;
+            }
+            if board.amp.renew_boost == Renewal::Earned && app.boost_until != 0 {
+                app.spent = boost.saturating_sub(app.boost_until.saturating_sub(now));
+            }
             app.boost_until = 0;
         } else if count == 1 && before > 1 {
+            app.spent = app.spent.saturating_sub(now - app.parallel_since);
             let enters = app.was_high || board.amp.enter_sp == EnterSp::Falls;
-            app.boost_until = if enters { now + boost } else { 0 };
+            app.boost_until = if enters && app.spent < boost { now + boost - app.spent } else { 0 };
         }
         if count <= 1 {
             app.was_high = false;
@@ -91,13 +107,14 @@ impl Pa {
     }
 
     /// Demotes the applications whose time in SP is over. Returns whether there was one.
-    fn expire(&mut self, now: u64, answers: &mut Vec<Answer>) -> bool {
+    fn expire(&mut self, now: u64, board: &Board, answers: &mut Vec<Answer>) -> bool {
         if now < self.due {
             return false;
         }
+        let spent = if board.amp.renew_boost == Renewal::Earned { boost(board) } else { 0 };
         for (id, app) in (0..).map(AppId).zip(&mut self.apps) {
             if app.boost_until != 0 && app.boost_until <= now {
-                app.boost_until = 0;
+                (app.boost_until, app.spent) = (0, spent);
                 if app.class == Class::Sp {
                     app.class = Class::Mp;
                     answers.extend([Answer::Demoted(id), Answer::Class(id, Class::Mp)]);
@@ -137,7 +154,7 @@ impl Rule for Pa {
         ) {
             return;
         }
-        let mut changed = self.expire(now, answers);
+        let mut changed = self.expire(now, board, answers);
         match event {
             Event::Born(id, _) | Event::Wake(id) | Event::Block(id) | Event::Notice(id, _) => {
                 changed |= self.recount(now, board, board.thread(*id).app, answers);

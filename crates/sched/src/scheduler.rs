@@ -188,6 +188,12 @@ pub trait Scheduler {
         false
     }
 
+    /// Whether the policy uses [`Scheduler::notify_lock`] for what a kernel sees of futexes by itself.
+    /// The threads then pay nothing for it.
+    fn sees_futexes(&self) -> bool {
+        false
+    }
+
     /// Tells the policy what a thread does with a lock or a barrier, which has a number. Reports of
     /// what happened since the operating system was last entered may come late, but in order and
     /// before any other call.

@@ -1,7 +1,7 @@
 //! Compares the classes of PA with a model: both get the same random histories, and every change of
 //! class must come at its exact time.
 
-use baton_sched::placement::{Amp, Answer, Class, EnterSp, Event, Placement};
+use baton_sched::placement::{Amp, Answer, Class, EnterSp, Event, Placement, Renewal};
 use baton_sched::{Affinity, AppId, Born, Cpu, Cpus, FULL_SPEED, Nice, Notice, Params, ThreadId, pa};
 use baton_units::{CoreId, CpuId, Cycles};
 
@@ -197,7 +197,39 @@ fn class_of(steps: &[Step], at: u64, amp: &Amp) -> Class {
     let phase = run[..=parallel].iter().rev().take_while(|step| step.count > 1);
     let was_high = phase.into_iter().any(|step| step.count > step.threshold);
     let enters = amp.enter_sp == EnterSp::Falls || was_high;
-    if enters && at < fell.at + amp.boost_ticks * SLICE { Class::Sp } else { Class::Mp }
+    if enters && at < fell.at + left(run, parallel + 1, amp) { Class::Sp } else { Class::Mp }
+}
+
+/// Returns the boost that is left at the step at which a sequential phase begins: the whole one, or
+/// what earlier phases of this run have not used up and parallel phases have given back.
+fn left(run: &[Step], begins: usize, amp: &Amp) -> u64 {
+    let boost = amp.boost_ticks * SLICE;
+    if amp.renew_boost == Renewal::Whole {
+        return boost;
+    }
+    let mut spent = 0u64;
+    let mut at = 0;
+    // One parallel phase after the other, each with the sequential phase behind it.
+    while let Some(from) = (at..begins).find(|&step| run[step].count > 1) {
+        let Some(to) = (from..=begins).find(|&step| run[step].count <= 1) else { break };
+        spent = spent.saturating_sub(run[to].at - run[from].at);
+        let ends = (to..begins).find(|&step| run[step].count > 1);
+        let high = run[from..to].iter().any(|step| step.count > step.threshold);
+        let enters = run[to].count == 1 && (high || amp.enter_sp == EnterSp::Falls);
+        if let (Some(ends), true) = (ends, enters) {
+            spent = (spent + run[ends].at - run[to].at).min(boost);
+        }
+        at = to;
+    }
+    boost - spent
+}
+
+/// Returns the end of the boost of the sequential phase that began at `fell`.
+fn boost_end(steps: &[Step], fell: u64, amp: &Amp) -> u64 {
+    let began = steps.iter().rposition(|step| step.alive == 0).map_or(0, |dead| dead + 1);
+    let run = &steps[began..];
+    let begins = run.iter().rposition(|step| step.count > 1).map_or(0, |parallel| parallel + 1);
+    fell + left(run, begins, amp)
 }
 
 /// Returns all changes of class in the model.
@@ -211,7 +243,9 @@ fn model(steps: &[Step], end: u64, amp: &Amp) -> Vec<Change> {
         let mut ends: Vec<(u64, u32)> = Vec::new();
         for app in 0..3u32 {
             let falls = own[app as usize].iter().rev().take_while(|step| step.count <= 1).last();
-            ends.extend(falls.map(|step| (step.at + boost, app)).filter(|(at, _)| *at <= to));
+            // With `earned`, boosts end sooner: each moment up to the whole boost may be the end.
+            let ends_at = |step: &Step| boost_end(&own[app as usize], step.at, amp).min(step.at + boost);
+            ends.extend(falls.map(|step| (ends_at(step), app)).filter(|(at, _)| *at <= to));
         }
         ends.sort_unstable();
         for (at, app) in ends {
@@ -246,6 +280,7 @@ fn play(histories: u64) -> usize {
             swap_ticks: 1 + random.below(7),
             enter_sp: if random.below(3) == 0 { EnterSp::FromHp } else { EnterSp::Falls },
             count_marked: random.below(2) == 0,
+            renew_boost: if random.below(2) == 0 { Renewal::Whole } else { Renewal::Earned },
             ..Amp::DEFAULT
         };
         let mut history = History::new(amp);

@@ -244,3 +244,42 @@ fn an_idle_fast_cpu_gets_the_highest_rank_that_does_not_spin() {
     table.hears(Event::Affinity(ThreadId(0), only));
     assert_eq!(table.answers, [Answer::Move(mp, CpuId(0))]);
 }
+
+/// With `stay_in_domain`, threads of one class take turns only under one last-level cache (here two
+/// CPUs each, the first of them fast); a thread of a higher class comes from anywhere.
+#[test]
+fn equal_threads_take_turns_only_near_by_and_a_higher_class_comes_from_far() {
+    let cpu = |i: u32| Cpu {
+        core: CoreId(i),
+        cluster: i / 2,
+        socket: i / 2,
+        kind: 0,
+        speed: if i == 0 { FULL_SPEED } else { FULL_SPEED / 2 },
+        fast: None,
+    };
+    for stays in [false, true] {
+        let amp = Amp { swap_ticks: 2, stay_in_domain: stays, ..Amp::DEFAULT };
+        let placement = pa::placement(&Cpus((0..CPUS).map(cpu).collect()), &Params { amp, ..PARAMS });
+        let mut table = Table { placement, now: 0, threads: 0, answers: Vec::new() };
+        let [fast, near, far] = [0, 1, 2].map(|at| table.runs(at, at));
+        let mut at = [(fast, 0), (near, 1), (far, 2)];
+        let mut seen = vec![fast];
+        for _ in 0..6 {
+            for (comes, goes) in table.round() {
+                assert_eq!(Some(&goes), seen.last());
+                let from = at.iter().find(|(id, _)| *id == comes).map_or(0, |(_, cpu)| *cpu);
+                for (id, cpu) in [(goes, from), (comes, 0)] {
+                    table.hears(Event::Placed(id, CpuId(cpu)));
+                    table.hears(Event::Runs(id, CpuId(cpu)));
+                    at.iter_mut().filter(|(other, _)| *other == id).for_each(|place| place.1 = cpu);
+                }
+                seen.push(comes);
+            }
+        }
+        assert_eq!((seen.contains(&far), seen.len() >= 6), (!stays, true), "stays: {stays}, {seen:?}");
+        // A thread that enters a sequential phase comes from another last-level cache.
+        let [phase, other] = [4, 5].map(|cpu| table.runs(7, cpu));
+        table.hears(Event::Block(other));
+        assert_eq!(table.round(), [(phase, seen[seen.len() - 1])], "stays: {stays}");
+    }
+}

@@ -26,22 +26,26 @@ pub(super) fn notify(notice: Notice) {
 
 /// Whether the policy listens to what the running thread does with locks.
 pub(super) fn hears_locks() -> bool {
-    running() != OUTSIDE && with(|engine| engine.os.policy.hears_locks)
+    running() != OUTSIDE && with(|engine| engine.os.policy.hears_locks || engine.os.policy.sees_futexes)
 }
 
 /// The running thread writes down what it does with a lock or barrier: a store, and a system call
-/// if it is about to wait.
+/// if it is about to wait. A policy that sees futexes is told at no cost, when the kernel is entered
+/// next.
 pub(super) fn notify_lock(notice: LockNotice, address: usize) {
     if !hears_locks() {
         return;
     }
-    operate(Reason::Work, |engine| engine.after(1));
+    let sees = with(|engine| engine.os.policy.sees_futexes);
+    if !sees {
+        operate(Reason::Work, |engine| engine.after(1));
+    }
     let waits = with(|engine| {
         // An address below guest memory serves as its own number.
         let lock = address.checked_sub(engine.guest.base).unwrap_or(address);
         engine.os.locks.put(engine.running, notice, lock)
     });
-    if waits {
+    if waits && !sees {
         system_call_to(Engine::tell_locks);
     }
 }

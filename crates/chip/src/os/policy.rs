@@ -1,6 +1,7 @@
 //! The policy, and its decisions that wait to be carried out.
 
 use baton_chipfile::config::{Chip, CoresByKind};
+use baton_sched::amp::Amp;
 use baton_sched::{Cpu, Cpus, Decision, FULL_SPEED, Params, Scheduler};
 use baton_units::{CoreId, Hertz};
 use std::collections::VecDeque;
@@ -17,6 +18,8 @@ pub(crate) struct Policy {
     pub(crate) alarm: bool,
     /// Whether the policy listens to what threads do with locks.
     pub(crate) hears_locks: bool,
+    /// Whether the kernel sees by itself what the policy wants to know of locks.
+    pub(crate) sees_futexes: bool,
 }
 
 impl Policy {
@@ -46,13 +49,21 @@ impl Policy {
             sleeper_credit: chip.os.sched.sleeper_credit,
             balance_interval: chip.os.sched.balance_interval,
             wake_pull: (chip.os.sched.wake_pull * 1000.0).round() as u32,
-            amp: chip.os.sched.amp,
+            amp: Amp { swap_price: Some(swap_price(chip)), ..chip.os.sched.amp },
         };
         let cpus = Cpus(cores.iter().map(cpu).collect());
         let scheduler = make(&cpus, &params);
-        let hears_locks = scheduler.hears_locks();
-        Policy { scheduler, out: Vec::new(), waiting: VecDeque::new(), at_work: false, alarm: false, hears_locks }
+        let (hears_locks, sees_futexes) = (scheduler.hears_locks(), scheduler.sees_futexes());
+        let (out, waiting) = (Vec::new(), VecDeque::new());
+        Policy { scheduler, out, waiting, at_work: false, alarm: false, hears_locks, sees_futexes }
     }
+}
+
+/// The price of the two preemptions of a swap: what the chip's keys say, or else two interrupts, two
+/// switches and two moves.
+fn swap_price(chip: &Chip) -> u64 {
+    let once = chip.os.interrupt.cost.0 + chip.os.context_switch.0 + chip.os.migrate.0;
+    chip.os.sched.amp.swap_price.unwrap_or(2 * once)
 }
 
 /// A core's clock as policies see it: its share of the chip's fastest clock.

@@ -282,6 +282,29 @@ fn a_choice_that_is_none_is_an_error() {
 
 /// Applications begin at a given cycle, or at cycles that the seed draws, on a chip that is based
 /// on another chip file.
+/// The first example of the page on fast and slow cores is a run in which the policy acts: it swaps
+/// threads, and both programs gain.
+#[test]
+fn the_example_of_fast_and_slow_cores_swaps_threads_and_gains() {
+    let page = include_str!("../../../../docs/reference/asymmetric.md");
+    let command = page.lines().find(|line| line.starts_with("baton sim ")).unwrap();
+    let ran = |policy: &str| {
+        let words = command.replace("os.scheduler=pa", &format!("os.scheduler={policy}"));
+        let args: Vec<&str> = words.split_whitespace().skip(1).chain(["--json", "--no-trace"]).collect();
+        json(&args, "1")
+    };
+    let [pa, default] = ["pa", "amp-default"].map(ran);
+    let solo = |of: &Value| of["by_app"][1].clone();
+    let amp = &solo(&pa)["amp"];
+    assert!(amp["swaps"].as_u64().unwrap() >= 10, "{amp}");
+    let (fast, slow) = (amp["fast_cycles"].as_f64().unwrap(), amp["slow_cycles"].as_f64().unwrap());
+    assert!(fast > 0.4 * (fast + slow), "{amp}");
+    let times = |of: &Value| [&of["cycles"], &solo(of)["run_cycles"][0]].map(|cycles| cycles.as_f64().unwrap());
+    for (pa, default) in times(&pa).into_iter().zip(times(&default)) {
+        assert!(pa < 0.75 * default, "{pa} {default}");
+    }
+}
+
 #[test]
 fn applications_come_and_go_on_a_chip_by_name() {
     let schema: Value = serde_json::from_str(include_str!("../../../../docs/schema/sim.schema.json")).unwrap();

@@ -2,7 +2,7 @@
 
 use super::kinds::Kinds;
 use super::{Amp, Event};
-use crate::{Affinity, AppId, Cpus, Notice, Params, ThreadId};
+use crate::{Affinity, AppId, Cpus, FULL_SPEED, Notice, Params, ThreadId};
 use baton_units::CpuId;
 use std::collections::BTreeSet;
 
@@ -129,8 +129,22 @@ impl Board {
     }
 
     /// Returns the thread that has the CPU.
-    pub(super) fn running_on(&self, cpu: CpuId) -> Option<ThreadId> {
+    pub(crate) fn running_on(&self, cpu: CpuId) -> Option<ThreadId> {
         self.cpus[cpu.0 as usize].current
+    }
+
+    /// The CPU's speed, in 1024ths of the machine's fastest clock.
+    pub(crate) fn speed(&self, cpu: CpuId) -> u32 {
+        self.kinds.speed(cpu)
+    }
+
+    /// The cycles by which the thread does this work sooner on the fastest CPU that it may have than
+    /// where it is. The work is in cycles of a CPU of full speed.
+    pub(crate) fn saves_on_fast(&self, id: ThreadId, work: u64) -> u64 {
+        let thread = self.thread(id);
+        let takes = |cpu: CpuId| work * u64::from(FULL_SPEED) / u64::from(self.speed(cpu).max(1));
+        let fast = self.fast().filter(|&cpu| thread.affinity.has(cpu)).map(takes).min();
+        thread.at.zip(fast).map_or(0, |(at, fast)| takes(at).saturating_sub(fast))
     }
 
     /// Yields the CPUs that are on and fast.

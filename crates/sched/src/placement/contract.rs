@@ -97,6 +97,12 @@ pub trait Placement {
         false
     }
 
+    /// Whether the placement wants to be told [`Event::Lock`] as well, and takes from it only what a
+    /// kernel sees of futexes by itself, so that the threads have no cost.
+    fn sees_futexes(&self) -> bool {
+        false
+    }
+
     /// Whether the thread, which runs, should keep its CPU for a while when its time slice is over.
     fn keeps_cpu(&self, _thread: ThreadId) -> bool {
         false

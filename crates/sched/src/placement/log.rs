@@ -37,6 +37,10 @@ impl Placement for Logged {
         log.push('\n');
     }
 
+    fn sees_futexes(&self) -> bool {
+        self.inner.sees_futexes()
+    }
+
     fn hears_locks(&self) -> bool {
         self.inner.hears_locks()
     }

@@ -10,6 +10,7 @@
 //! | `contract` | the contract itself |
 //! | `kinds` | which CPUs are fast, by what they are named or by their speeds |
 //! | `board` | what is known of threads, CPUs and applications |
+//! | `holds` | how long locks are held, and the rest that is expected of a hold |
 //! | `ranked` | a placement made from a rule that ranks threads: fills idle fast cores, swaps threads periodically |
 //! | `capacity`, `util` | a placement by the capacities of CPUs and the utilisation of threads |
 //! | `account` | each application's use of fast and slow cores |
@@ -23,15 +24,17 @@ mod adapter;
 mod board;
 mod capacity;
 mod contract;
+mod holds;
 mod kinds;
 mod ranked;
 mod util;
 
-pub use crate::amp::{Amp, EnterSp, Master, Packing};
+pub use crate::amp::{Amp, EnterSp, Master, Packing, Renewal};
 pub use crate::scheduler::AppUse;
 pub use adapter::Adapter;
 pub use contract::{Answer, Class, Event, Placement};
 
 pub(crate) use board::Board;
 pub(crate) use capacity::Capacity;
+pub(crate) use holds::Holds;
 pub(crate) use ranked::{Rank, Ranked, Rule};

@@ -7,12 +7,18 @@
 //! CPU that is not wanted there.
 //!
 //! A rule may name threads that come at once (`urgent`), and the time for which a fast CPU takes
-//! part in no further swap after one (`stay`).
+//! part in no further swap after one (`stay`). A thread for which a swap pays (`pays`) need not wait
+//! for the end of that time.
+//!
+//! With `stay_in_domain`, a round has two parts. First threads on slow CPUs take the place of threads
+//! of lower classes, wherever these are. Then, under each last-level cache, the threads of the
+//! highest ranks get the fast CPUs there, so that turns stay within.
 
 use super::{Answer, Board, Event, Placement};
 use crate::ThreadId;
 use baton_units::{CpuId, Cycles};
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
 /// How much a thread is wanted on a fast CPU: first by class, then, if threads take turns, by how
 /// long ago it was last on one.
@@ -45,13 +51,23 @@ pub(crate) trait Rule {
         Vec::new()
     }
 
-    /// Returns the cycles after a swap for which a fast CPU takes part in no other.
-    fn stay(&self, _board: &Board) -> u64 {
+    /// Returns the cycles for which a fast CPU takes part in no other swap after one that brought
+    /// this thread.
+    fn stay(&self, _now: u64, _board: &Board, _id: ThreadId) -> u64 {
         0
+    }
+
+    /// Whether what the urgent thread is about to do takes long enough on its slow CPU for a swap
+    /// to pay, even on a fast CPU that has just had one.
+    fn pays(&self, _now: u64, _board: &Board, _id: ThreadId) -> bool {
+        false
     }
 
     /// Whether the rule wants to be told [`Event::Lock`].
     const HEARS_LOCKS: bool = false;
+
+    /// Whether the rule takes from [`Event::Lock`] only what a kernel sees of futexes by itself.
+    const SEES_FUTEXES: bool = false;
 
     /// Whether the thread keeps the CPU on which it runs: it then makes room for no other thread,
     /// and its time slice is longer.
@@ -90,8 +106,8 @@ impl<R: Rule> Ranked<R> {
         self.board.amp.swap_ticks.max(1) * self.board.time_slice.max(1)
     }
 
-    fn hold(&mut self, now: u64, cpu: CpuId) {
-        self.held_until[cpu.0 as usize] = now.saturating_add(self.rule.stay(&self.board));
+    fn hold(&mut self, now: u64, cpu: CpuId, id: ThreadId) {
+        self.held_until[cpu.0 as usize] = now.saturating_add(self.rule.stay(now, &self.board, id));
     }
 
     fn go(&mut self, id: ThreadId, to: CpuId, answers: &mut Vec<Answer>) {
@@ -126,7 +142,9 @@ impl<R: Rule> Ranked<R> {
 
     fn fills(&self, id: ThreadId, cpu: CpuId) -> impl Ord + use<R> {
         let Rank { class, turn } = self.rule.rank(&self.board, id);
-        (class, !self.board.is_running(id), turn, Reverse(self.distance(id, cpu)), Reverse(id))
+        let near = Reverse(self.distance(id, cpu));
+        let nearer = self.board.amp.stay_in_domain.then_some(near);
+        (class, !self.board.is_running(id), nearer, turn, near, Reverse(id))
     }
 
     /// Whether the thread runs and keeps its CPU.
@@ -135,38 +153,68 @@ impl<R: Rule> Ranked<R> {
     }
 
     fn distance(&self, id: ThreadId, cpu: CpuId) -> u32 {
-        let at = self.board.thread(id).at.filter(|_| self.board.amp.topology);
+        let amp = &self.board.amp;
+        let at = self.board.thread(id).at.filter(|_| amp.topology || amp.stay_in_domain);
         at.map_or(0, |at| self.board.topology.distance(at, cpu))
     }
 
     /// Performs a round of swaps.
     fn swap(&mut self, now: u64, answers: &mut Vec<Answer>) {
-        let board = &mut self.board;
-        let movable = |board: &Board, id: ThreadId| {
-            let thread = board.thread(id);
-            // A thread that still runs on a CPU that is off is about to leave it.
-            thread.bound_for.is_none() && thread.at.is_some_and(|at| board.kinds.is_on(at))
-        };
-        let mut threads: Vec<ThreadId> = board.runnable.iter().copied().filter(|&id| movable(board, id)).collect();
-        let fast: Vec<CpuId> = board.fast().collect();
-        if fast.is_empty() || !board.kinds.are_unlike() {
+        let fast: Vec<CpuId> = self.board.fast().collect();
+        if fast.is_empty() || !self.board.kinds.are_unlike() {
             return;
         }
-        let share = (board.runnable.len() as u32 / board.kinds.on_count()).max(1);
-        for &id in &threads {
-            if board.is_on_fast(id) {
-                board.thread_mut(id).was_fast = now;
+        let share = (self.board.runnable.len() as u32 / self.board.kinds.on_count()).max(1) as usize;
+        for id in self.movable() {
+            if self.board.is_on_fast(id) {
+                self.board.thread_mut(id).was_fast = now;
             }
         }
+        let by_turn = |rank: Rank| Reverse(rank);
+        if !self.board.amp.stay_in_domain {
+            return self.swap_among(now, (self.movable(), &fast, share), by_turn, answers);
+        }
+        let by_class = |rank: Rank| Reverse(Rank::plain(rank.class));
+        self.swap_among(now, (self.movable(), &fast, share), by_class, answers);
+        let cluster = |board: &Board, cpu: CpuId| board.topology.at(cpu).cluster;
+        let clusters: BTreeSet<u32> = fast.iter().map(|&cpu| cluster(&self.board, cpu)).collect();
+        for here in clusters {
+            let is_here = |board: &Board, cpu: CpuId| cluster(board, cpu) == here;
+            let near = |id: &ThreadId| self.board.thread(*id).at.is_some_and(|at| is_here(&self.board, at));
+            let threads = self.movable().into_iter().filter(near).collect();
+            let fast: Vec<CpuId> = fast.iter().copied().filter(|&cpu| is_here(&self.board, cpu)).collect();
+            self.swap_among(now, (threads, &fast, share), by_turn, answers);
+        }
+    }
+
+    /// Returns the threads that a round may move.
+    fn movable(&self) -> Vec<ThreadId> {
+        let movable = |id: &ThreadId| {
+            let thread = self.board.thread(*id);
+            // A thread that still runs on a CPU that is off is about to leave it.
+            thread.bound_for.is_none() && thread.at.is_some_and(|at| self.board.kinds.is_on(at))
+        };
+        self.board.runnable.iter().copied().filter(movable).collect()
+    }
+
+    /// Brings the first of these threads, `share` for each of the fast CPUs, to these CPUs. `first`
+    /// gives the order; of equal threads, those on fast CPUs stay.
+    fn swap_among<K: Ord>(
+        &mut self,
+        now: u64,
+        (mut threads, fast, share): (Vec<ThreadId>, &[CpuId], usize),
+        first: impl Fn(Rank) -> K,
+        answers: &mut Vec<Answer>,
+    ) {
         threads.retain(|&id| fast.iter().any(|&cpu| self.board.thread(id).affinity.has(cpu)));
-        threads.sort_by_cached_key(|&id| (Reverse(self.rule.rank(&self.board, id)), !self.board.is_on_fast(id), id));
-        let wanted = threads.len().min(fast.len() * share as usize);
+        threads.sort_by_cached_key(|&id| (first(self.rule.rank(&self.board, id)), !self.board.is_on_fast(id), id));
+        let wanted = threads.len().min(fast.len() * share);
         let (wanted, others) = threads.split_at(wanted);
         let room = |id: ThreadId| self.board.is_on_fast(id) && !self.keeps_here(id);
         let mut others: Vec<ThreadId> = others.iter().copied().filter(|&id| room(id)).collect();
         for &id in wanted {
             if !self.board.is_on_fast(id) {
-                self.place_wanted(now, id, &fast, &mut others, answers);
+                self.place_wanted(now, id, fast, &mut others, answers);
             }
         }
     }
@@ -184,7 +232,7 @@ impl<R: Rule> Ranked<R> {
         let thread = self.board.thread(id);
         let Some(from) = thread.at else { return };
         let at = |other: ThreadId| self.board.thread(other).at.unwrap_or(from);
-        let held = |cpu: CpuId| self.held_until[cpu.0 as usize] > now;
+        let held = |cpu: CpuId| self.held_until[cpu.0 as usize] > now && !self.rule.pays(now, &self.board, id);
         let fits = |other: ThreadId| {
             !held(at(other)) && thread.affinity.has(at(other)) && self.board.thread(other).affinity.has(from)
         };
@@ -196,7 +244,7 @@ impl<R: Rule> Ranked<R> {
         if let Some(i) = partners.min_by_key(key) {
             let other = others.remove(i);
             let to = self.board.thread(other).at.unwrap_or(from);
-            self.hold(now, to);
+            self.hold(now, to, id);
             self.board.bind(id, to);
             self.board.bind(other, from);
             answers.push(Answer::Swap(id, other));
@@ -282,6 +330,10 @@ impl<R: Rule> Placement for Ranked<R> {
 
     fn hears_locks(&self) -> bool {
         R::HEARS_LOCKS
+    }
+
+    fn sees_futexes(&self) -> bool {
+        R::SEES_FUTEXES
     }
 
     fn keeps_cpu(&self, id: ThreadId) -> bool {

@@ -158,3 +158,83 @@ fn turns_of_holders_do_not_thrash() {
         assert_eq!((0..4).map(of).sum::<u64>() / 2, most, "stay {stay}");
     }
 }
+
+/// Without `min_stay` the policy decides by lock. A hold is usually 400 or 40 cycles of the slow CPU,
+/// of which the fast one saves half; a swap costs 50.
+#[test]
+fn a_long_hold_comes_into_a_stay_and_a_short_one_does_not() {
+    for (hold, comes) in [(400, true), (40, false)] {
+        let mut table = Table::new(Amp { min_stay: None, swap_price: Some(50), ..AMP });
+        let ([fast], [holder], [waiter], [third]) = (table.run(0), table.run(1), table.run(2), table.run(3));
+        // The policy learns how long a hold lasts from one for which no thread waits.
+        table.lock(holder, LockNotice::Taken, 7);
+        table.now += hold;
+        table.lock(holder, LockNotice::Left, 7);
+        // A thread comes whose holds are not known. It stays for a time slice of 100 cycles.
+        table.lock(third, LockNotice::Taken, 8);
+        assert_eq!(table.lock(waiter, LockNotice::Wanted, 8), [Answer::Swap(third, fast)]);
+        table.lands(third, CpuId(0));
+        table.lands(fast, CpuId(3));
+        table.lock(third, LockNotice::Left, 8);
+        table.lock(waiter, LockNotice::Left, 8);
+        table.lock(holder, LockNotice::Taken, 7);
+        let answers = table.lock(waiter, LockNotice::Wanted, 7);
+        let stay_ends = table.now + PARAMS.time_slice.0;
+        let expected = if comes { Answer::Swap(holder, third) } else { Answer::Period(Cycles(stay_ends)) };
+        assert_eq!(answers, [expected], "{hold}");
+    }
+}
+
+/// What is left of a hold counts, not the whole of it, and only while the holder runs.
+#[test]
+fn a_hold_that_is_nearly_over_does_not_come_into_a_stay() {
+    for (done, comes) in [(100, true), (350, false)] {
+        let mut table = Table::new(Amp { min_stay: None, swap_price: Some(50), ..AMP });
+        let ([fast], [holder], [waiter]) = (table.run(0), table.run(1), table.run(2));
+        table.lock(holder, LockNotice::Taken, 7);
+        table.now += 400;
+        table.lock(holder, LockNotice::Left, 7);
+        table.lock(fast, LockNotice::Taken, 8);
+        table.lock(waiter, LockNotice::Wanted, 8);
+        table.lock(waiter, LockNotice::Left, 8);
+        table.lock(holder, LockNotice::Taken, 7);
+        table.hears(Event::Yields(holder));
+        table.now += 1_000;
+        table.lands(holder, CpuId(1));
+        table.now += done;
+        // The fast CPU's thread came at this moment, for another lock.
+        let [newest] = table.run(3);
+        table.lock(newest, LockNotice::Taken, 9);
+        assert_eq!(table.lock(waiter, LockNotice::Wanted, 9), [Answer::Swap(newest, fast)]);
+        table.lands(newest, CpuId(0));
+        table.lands(fast, CpuId(3));
+        table.lock(waiter, LockNotice::Left, 9);
+        table.lock(newest, LockNotice::Left, 9);
+        let answers = table.lock(waiter, LockNotice::Wanted, 7);
+        assert_eq!(answers.contains(&Answer::Swap(holder, newest)), comes, "{done}: {answers:?}");
+    }
+}
+
+/// What is expected of a lock falls to a shorter hold at once and rises slowly: one short hold
+/// between long ones that were told late keeps the next holder away.
+#[test]
+fn a_short_hold_counts_more_than_long_ones() {
+    for (newest, comes) in [(400, true), (40, false)] {
+        let mut table = Table::new(Amp { min_stay: None, swap_price: Some(50), ..AMP });
+        let ([fast], [holder], [waiter], [third]) = (table.run(0), table.run(1), table.run(2), table.run(3));
+        for hold in [400, 400, newest, 400] {
+            table.lock(holder, LockNotice::Taken, 7);
+            table.now += hold;
+            table.lock(holder, LockNotice::Left, 7);
+        }
+        table.lock(third, LockNotice::Taken, 8);
+        assert_eq!(table.lock(waiter, LockNotice::Wanted, 8), [Answer::Swap(third, fast)]);
+        table.lands(third, CpuId(0));
+        table.lands(fast, CpuId(3));
+        table.lock(third, LockNotice::Left, 8);
+        table.lock(waiter, LockNotice::Left, 8);
+        table.lock(holder, LockNotice::Taken, 7);
+        let answers = table.lock(waiter, LockNotice::Wanted, 7);
+        assert_eq!(answers.contains(&Answer::Swap(holder, third)), comes, "{newest}: {answers:?}");
+    }
+}

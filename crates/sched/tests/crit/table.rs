@@ -22,10 +22,15 @@ impl Table {
 
     /// Creates a table in which the first `fast` CPUs are fast.
     pub(crate) fn with_fast(amp: Amp, fast: u32) -> Table {
+        Table::of(crit::placement, amp, fast)
+    }
+
+    /// Creates a table of another policy.
+    pub(crate) fn of(make: fn(&Cpus, &Params) -> Box<dyn Placement>, amp: Amp, fast: u32) -> Table {
         let speed = |i: u32| if i < fast { FULL_SPEED } else { FULL_SPEED / 2 };
         let cpu = |i: u32| Cpu { core: CoreId(i), cluster: 0, socket: 0, kind: 0, speed: speed(i), fast: None };
         let cpus = Cpus((0..6).map(cpu).collect());
-        Table { placement: crit::placement(&cpus, &Params { amp, ..PARAMS }), now: 1, threads: 0 }
+        Table { placement: make(&cpus, &Params { amp, ..PARAMS }), now: 1, threads: 0 }
     }
 
     pub(crate) fn hears(&mut self, event: Event) -> Vec<Answer> {

@@ -216,6 +216,35 @@ fn who_has_come_to_a_barrier_waits_for_the_others_asleep_or_not() {
     assert_eq!(table.lock(third, LockNotice::Taken, 9), []);
 }
 
+/// The last thread to arrive wakes the others, and keeps the fast CPU. It waits after all if it
+/// sleeps, or if a thread arrives after it.
+#[test]
+fn the_last_to_arrive_at_a_barrier_is_no_waiter() {
+    let mut table = Table::new(AMP);
+    let [last, first, second] = table.run(0);
+    let [other, waiter] = table.run(1);
+    table.lock(first, LockNotice::Arrived, 1);
+    table.lock(second, LockNotice::Arrived, 1);
+    assert_eq!(table.lock(last, LockNotice::Arrived, 1), []);
+    // The two others still wait for the last one, so a thread for which only one waits does not
+    // take its place.
+    table.lock(other, LockNotice::Taken, 9);
+    assert_eq!(table.lock(waiter, LockNotice::Wanted, 9), []);
+    table.hears(Event::Block(last));
+    assert_eq!(table.hears(Event::Idle(CpuId(0))), [Answer::Move(other, CpuId(0))]);
+    // A thread of the application that slept elsewhere arrives after the one that seemed to be the
+    // last.
+    let mut table = Table::new(AMP);
+    let [seems, first, late] = table.run(0);
+    table.hears(Event::Block(late));
+    table.lock(first, LockNotice::Arrived, 1);
+    assert_eq!(table.lock(seems, LockNotice::Arrived, 1), []);
+    table.hears(Event::Wake(late));
+    table.lands(late, CpuId(2));
+    let answers = table.lock(late, LockNotice::Arrived, 1);
+    assert_eq!(answers, [Answer::Swap(late, seems)]);
+}
+
 /// Reports of a wait policy during a wait for a lock neither end nor change that wait.
 #[test]
 fn notices_within_a_wait_for_a_lock_change_nothing() {

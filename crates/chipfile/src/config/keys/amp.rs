@@ -3,7 +3,7 @@
 
 use super::key::{Key, Need, Value, ValueKind, text, whole};
 use crate::config::texts::{core_list, core_ranges};
-use baton_sched::placement::{Amp, EnterSp, Master, Packing};
+use baton_sched::placement::{Amp, EnterSp, Master, Packing, Renewal};
 
 const USUAL: Amp = Amp::DEFAULT;
 
@@ -61,6 +61,17 @@ pub(super) const KEYS: &[Key] = &[
         |_, chip, value| chip.os.sched.amp.enter_sp = EnterSp::named(&text(value)).unwrap_or_default()
     ),
     key!(
+        "os.amp.renew_boost",
+        ValueKind::Choice(Renewal::NAMES),
+        "how much time an application has in the class SP when it enters it again: all of boost_ticks, or what it has not used up, to which each \
+         cycle in a parallel phase adds one; absent: whole",
+        |_, chip| {
+            let rule = chip.os.sched.amp.renew_boost;
+            (rule != USUAL.renew_boost).then(|| Value::Text(rule.name().into()))
+        },
+        |_, chip, value| chip.os.sched.amp.renew_boost = Renewal::named(&text(value)).unwrap_or_default()
+    ),
+    key!(
         "os.amp.master",
         ValueKind::Choice(Master::NAMES),
         "what a master thread's priority for fast cores is: that of SP, above it, above the other threads of MP, or none; absent: sp",
@@ -86,6 +97,13 @@ pub(super) const KEYS: &[Key] = &[
         "of threads with equal rights to a fast core the nearest gets it; absent: false",
         |_, chip| chip.os.sched.amp.topology.then_some(Value::Switch(true)),
         |_, chip, value| chip.os.sched.amp.topology = value == Value::Switch(true)
+    ),
+    key!(
+        "os.amp.stay_in_domain",
+        ValueKind::Switch,
+        "whether threads of one class take turns on a fast core only under its last-level cache; absent: false",
+        |_, chip| chip.os.sched.amp.stay_in_domain.then_some(Value::Switch(true)),
+        |_, chip, value| chip.os.sched.amp.stay_in_domain = value == Value::Switch(true)
     ),
     key!(
         "os.amp.util_half_life",
@@ -128,9 +146,16 @@ pub(super) const KEYS: &[Key] = &[
     key!(
         "os.amp.min_stay",
         ValueKind::Count(0, 1_000_000_000_000),
-        "of the policy crit: cycles for which a fast core takes part in no swap after one; absent: a time slice",
+        "of the policy crit: cycles for which a fast core takes part in no swap after one; absent: the policy decides lock by lock",
         |_, chip| chip.os.sched.amp.min_stay.map(Value::Whole),
         |_, chip, value| chip.os.sched.amp.min_stay = Some(whole(value))
+    ),
+    key!(
+        "os.amp.swap_price",
+        ValueKind::Count(0, 1_000_000_000),
+        "of the policy crit: cycles that the two preemptions of a swap cost; absent: twice os.interrupt, os.context_switch and os.migrate",
+        |_, chip| chip.os.sched.amp.swap_price.map(Value::Whole),
+        |_, chip, value| chip.os.sched.amp.swap_price = Some(whole(value))
     ),
     key!(
         "os.amp.crit_waiters",

@@ -184,6 +184,10 @@ impl Scheduler for Adapter {
         self.placement.hears_locks()
     }
 
+    fn sees_futexes(&self) -> bool {
+        self.placement.sees_futexes()
+    }
+
     fn notify_lock(&mut self, now: Cycles, id: ThreadId, notice: LockNotice, lock: u64, out: &mut Vec<Decision>) {
         self.tell(now.0, &Event::Lock(id, notice, lock), out);
     }
