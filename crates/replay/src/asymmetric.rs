@@ -4,6 +4,10 @@
 //! A recording does not say how much of a program's computing waits for memory, and therefore takes
 //! as long on a slow core as on a fast one. So each policy is replayed twice: all computing follows
 //! the core's clock, or all but the share `memory_bound`.
+//!
+//! Which thread begins on a fast core decides much of what a policy gains, and a recording does not
+//! say that either. So each seed has the fast cores at other numbers: with the first seed the first
+//! thread begins on a fast core, with the second seed the second thread, and so on.
 
 use crate::percent::{Percent, less_overhead, less_than};
 pub use crate::ran::Placed;
@@ -72,24 +76,27 @@ impl Asymmetric {
         if self.memory_bound == 0.0 { vec![0.0] } else { vec![0.0, self.memory_bound] }
     }
 
-    /// Returns the chip under each policy.
+    /// Returns the chip under each policy: for each policy a list with a chip for each of `starts`
+    /// starts, at most as many as cores. The fast cores of start `n` begin at core `n`.
     ///
     /// # Errors
     /// If a policy needs data that a recording does not have, or if it or the cores do not fit the
     /// chip.
-    pub fn chips(&self, chip: &Chip) -> Result<Vec<Chip>, NoPolicy> {
+    pub fn chips(&self, chip: &Chip, starts: u32) -> Result<Vec<Vec<Chip>>, NoPolicy> {
         let fast = chip.core.clock.cycles(Nanos(1_000_000_000)).0;
         let slow = (fast as f64 / self.ratio).round() as u64;
-        let (from, to) = (self.shape.fast, self.cores() - 1);
-        let cores = if from == to { from.to_string() } else { format!("{from}-{to}") };
-        let of = |policy: &String| {
+        let all = self.cores();
+        let of = |policy: &String, start: u32| {
             if policy == "static-ipc" {
                 return Err(NoPolicy::SpeedUps(policy.clone()));
             }
-            let settings = [format!("core.clocks={cores}:{slow}"), format!("os.scheduler={policy}")];
+            let is_slow = |core: &u32| (core + all - start) % all >= self.shape.fast;
+            let clocks: Vec<String> = (0..all).filter(is_slow).map(|core| format!("{core}:{slow}")).collect();
+            let settings = [format!("core.clocks={}", clocks.join(" ")), format!("os.scheduler={policy}")];
             Ok(Chip::from_toml_with(&chip.to_toml(), &chip.name, &settings)?)
         };
-        self.policies.iter().map(of).collect()
+        let starts = 0..starts.clamp(1, all);
+        self.policies.iter().map(|policy| starts.clone().map(|start| of(policy, start)).collect()).collect()
     }
 }
 

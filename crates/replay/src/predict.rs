@@ -207,7 +207,7 @@ pub struct Prediction {
 
 /// Returns the recorded lock's name, and the lock that replays it. A three-state futex lock replays
 /// glibc's mutex, and a lock that the registry does not have, such as that of a shared library.
-fn recorded(trace: &Trace) -> (String, Choice) {
+pub fn recorded(trace: &Trace) -> (String, Choice) {
     let named = trace.meta.as_ref().and_then(|meta| meta.lock.clone());
     let info = named.as_deref().and_then(|name| lock::info(name).ok());
     let wait = trace.meta.as_ref().and_then(|meta| meta.extra.get("wait")).and_then(|wait| wait.as_str()?.parse().ok());
@@ -271,7 +271,7 @@ pub fn run_all(trace: &Trace, chip: &Chip, ask: &Ask, done: &(dyn Fn() + Sync)) 
     if trace.is_empty() {
         return Err(PredictError::Empty);
     }
-    let chips = ask.variants.chips(chip)?;
+    let chips = ask.variants.chips(chip, ask.seeds)?;
     let (_, own) = recorded(trace);
     let cpus = ask.cpus.or(ask.variants.cores()).unwrap_or_else(|| cpus(trace, chip));
     let runs = Runs { cpus, seeds: 1..=u64::from(ask.seeds.max(1)), done };
@@ -280,7 +280,7 @@ pub fn run_all(trace: &Trace, chip: &Chip, ask: &Ask, done: &(dyn Fn() + Sync)) 
     enough_memory(kept.locks.len() as u64, ask.memory)?;
     let limit = Cycles(kept.measured.0.saturating_mul(COLLAPSE).max(LEAST_LIMIT));
     let none = Changes::default();
-    let unchanged = [Arm { choice: &own, changes: &none, chip, memory_bound: 0.0 }];
+    let unchanged = [Arm { choice: &own, changes: &none, chips: std::slice::from_ref(chip), memory_bound: 0.0 }];
     let checked = runs.of(&kept, &unchanged, limit);
     let check = check_of(&kept, chip, &checked);
     drop(kept);
@@ -293,7 +293,7 @@ pub fn run_all(trace: &Trace, chip: &Chip, ask: &Ask, done: &(dyn Fn() + Sync)) 
     let locks = ask.choices.iter().map(|choice| (choice, &none));
     let changed = ask.changes.iter().map(|change| change.default.as_ref().unwrap_or(&own)).zip(&changes);
     let places = locks.chain(changed).flat_map(|(choice, changes)| {
-        chips.iter().map(move |(chip, memory_bound)| Arm { choice, changes, chip, memory_bound: *memory_bound })
+        chips.iter().map(move |(chips, memory_bound)| Arm { choice, changes, chips, memory_bound: *memory_bound })
     });
     let rows = runs.of(&program, &places.collect::<Vec<_>>(), limit);
     Ok(AllRan { cpus, check, check_failed: Failed::of(&checked), program, notes, base, rows })
@@ -373,13 +373,20 @@ fn unrecorded(trace: &Trace, chip: &Chip, threads: Option<u32>) -> Result<(Progr
     Ok((program, notes))
 }
 
-/// An arm: a lock, changes, a chip, and the share of the computing that waits for memory.
+/// An arm: a lock, changes, chips, and the share of the computing that waits for memory.
 #[derive(Clone, Copy)]
 struct Arm<'a> {
     choice: &'a Choice,
     changes: &'a Changes,
-    chip: &'a Chip,
+    /// The chips on which the seeds run, in turns; at least one.
+    chips: &'a [Chip],
     memory_bound: f64,
+}
+
+impl Arm<'_> {
+    fn chip(&self, seed: u64) -> &Chip {
+        &self.chips[((seed - 1) % self.chips.len() as u64) as usize]
+    }
 }
 
 /// What all runs of a prediction have in common.
@@ -408,7 +415,7 @@ impl Runs<'_> {
 /// Runs the program. Gives up early, as a collapse, if it makes too little progress; if it is only
 /// slow, it runs once more, up to the limit.
 fn run_bounded(program: &Arc<Program>, place: Arm<'_>, setup: Setup, limit: Cycles) -> Result<Ran, RunError> {
-    let run = |setup| run_changed(program, place.chip, setup, place.changes);
+    let run = |setup: &Setup| run_changed(program, place.chip(setup.seed), setup, place.changes);
     let first = Setup { limit: Some(Cycles(limit.0 / COLLAPSE * SLOW)), ..setup.clone() };
     let ran = run(&first)?;
     if !ran.cut_off {

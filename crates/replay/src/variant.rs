@@ -53,20 +53,20 @@ impl Variants {
         }
     }
 
-    /// Returns the chips, in the order asked, each with the share of computing that waits for
-    /// memory.
+    /// Returns the chips of each variant, in the order asked, each with the share of computing that
+    /// waits for memory. The first seed runs on a variant's first chip, and so on in turns.
     ///
     /// # Errors
     /// If the chip cannot have one of the variants.
-    pub(crate) fn chips(&self, chip: &Chip) -> Result<Vec<(Chip, f64)>, PredictError> {
+    pub(crate) fn chips(&self, chip: &Chip, seeds: u32) -> Result<Vec<(Vec<Chip>, f64)>, PredictError> {
         match self {
-            Variants::Networks(networks) if networks.is_empty() => Ok(vec![(chip.clone(), 0.0)]),
+            Variants::Networks(networks) if networks.is_empty() => Ok(vec![(vec![chip.clone()], 0.0)]),
             Variants::Networks(networks) => {
-                Ok(networks.iter().map(|each| Ok((each.on(chip)?, 0.0))).collect::<Result<_, NoNetwork>>()?)
+                Ok(networks.iter().map(|each| Ok((vec![each.on(chip)?], 0.0))).collect::<Result<_, NoNetwork>>()?)
             }
             Variants::Cores(asymmetric) => {
-                let (chips, ends) = (asymmetric.chips(chip).map_err(Box::new)?, asymmetric.ends());
-                Ok(chips.into_iter().flat_map(|chip| ends.iter().map(move |&end| (chip.clone(), end))).collect())
+                let (chips, ends) = (asymmetric.chips(chip, seeds).map_err(Box::new)?, asymmetric.ends());
+                Ok(chips.into_iter().flat_map(|chips| ends.iter().map(move |&end| (chips.clone(), end))).collect())
             }
         }
     }

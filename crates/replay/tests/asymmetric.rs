@@ -85,6 +85,24 @@ fn a_policy_that_keeps_fast_cores_busy_gives_them_to_a_thread_that_is_alone() {
     assert!((second.less_time.unwrap().median - 100.0 * gain).abs() < 1.0);
 }
 
+/// The only thread begins on the fast core with the first seed, and on a slow one with the others. So
+/// the range of what a policy gains has both ends: nothing, and half of the time.
+#[test]
+fn each_seed_lets_another_thread_begin_on_the_fast_core() {
+    let trace = computing(1);
+    let policies = ["amp-default".to_owned(), "busy-fcs".to_owned()].into();
+    let shape = Shape { fast: 1, slow: 4 };
+    let variants = Variants::Cores(Asymmetric { shape, ratio: 2.0, policies, memory_bound: 0.0 });
+    let choices = vec![Choice { lock: "futex".into(), wait: Wait::Futex }];
+    let ask = Ask { choices, variants, seeds: 6, ..Ask::default() };
+    let rows = predict(&trace, &common::chip(&CORES), &ask, &|| {}).unwrap().results;
+    let slower: Vec<bool> =
+        rows[1].by_seed_ns.iter().map(|&ns| ns as f64 > 1.9 * rows[1].by_seed_ns[0] as f64).collect();
+    assert_eq!(slower, [false, true, true, true, true, false], "the sixth seed begins as the first one");
+    let less = cores(&rows[2]).less_time.unwrap();
+    assert!(less.low.abs() < 1.0 && less.high > 45.0, "{less:?}");
+}
+
 #[test]
 fn what_cannot_be_asked_is_told() {
     let trace = computing(1);

@@ -237,6 +237,18 @@ fn whatif_says_that_cores_are_left_without_use() {
     assert!(!said.contains("--cpus 64 uses all"), "{said}");
 }
 
+/// Fast and slow cores are a question about policies: without `--lock` only the recorded lock has
+/// rows. The policy that the others are compared with has no remark that it moved no thread.
+#[test]
+fn whatif_on_fast_and_slow_cores_replays_the_recorded_lock_alone() {
+    let asked = ["whatif", "before", "--asymmetric", "1+1", "--policy", "amp-default,pa", "--seeds", "2"];
+    let out = text(&baton(&asked).stdout);
+    let rows: Vec<&str> = out.lines().filter(|line| line.starts_with("futex ")).collect();
+    assert_eq!(rows.len(), 5, "the recorded lock, and two policies at two shares: {out}");
+    assert!(rows[1..3].iter().all(|row| row.contains("amp-default") && !row.contains("moved")), "{out}");
+    assert!(out.contains("each seed lets another thread begin on a fast core"), "{out}");
+}
+
 #[test]
 fn try_measures_what_it_was_told() {
     let asked = ["try", "--lock", "hot=spin-park,make=mcs,default=glibc", "--budget", "500ms", "--json", "before"];

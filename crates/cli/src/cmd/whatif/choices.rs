@@ -8,10 +8,12 @@ use baton_machine::Wait;
 use baton_replay::asymmetric::{Asymmetric, Shape};
 use baton_replay::change::{Change, Meeting};
 use baton_replay::network::{self, Network};
+use baton_replay::predict::recorded;
 use baton_replay::run::Choice;
 use baton_replay::variant::Variants;
 use baton_sync::barrier::BARRIERS;
 use baton_sync::lock::{self, LockInfo, Posix};
+use baton_trace::Trace;
 
 /// The pairs: locks in the order in which the user named them, and policies within a lock. A policy
 /// that one of several locks does not take is left out for that lock, with a note; if that leaves
@@ -55,6 +57,13 @@ pub(crate) fn choose(locks: &[String], waits: &[String], chip: &Chip) -> anyhow:
             Ok(choices)
         }
     }
+}
+
+/// The recorded lock with each of these policies, or with its own: fast and slow cores are a question
+/// about policies, so that other locks are replayed only if they are named.
+pub(crate) fn of_recording(trace: &Trace, waits: &[String], chip: &Chip) -> anyhow::Result<Vec<Choice>> {
+    let (_, own) = recorded(trace);
+    if waits.is_empty() { Ok(vec![own]) } else { choose(&[own.lock], waits, chip) }
 }
 
 /// Barriers that replace all barriers of the program, each with each policy.
@@ -125,6 +134,6 @@ fn asymmetric(shape: Shape, args: &super::Args, chip: &Chip) -> anyhow::Result<A
         }
     }
     let asymmetric = Asymmetric { shape, ratio: args.ratio, policies, memory_bound: args.memory_bound };
-    asymmetric.chips(chip).map_err(|why| BadInput::new(format!("--asymmetric: {why}")))?;
+    asymmetric.chips(chip, 1).map_err(|why| BadInput::new(format!("--asymmetric: {why}")))?;
     Ok(asymmetric)
 }

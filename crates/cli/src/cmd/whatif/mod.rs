@@ -67,7 +67,8 @@ pub(crate) struct Args {
     /// The directory that `baton profile` left.
     #[arg(value_name = "DIR")]
     directory: PathBuf,
-    /// Locks, with commas (`baton list locks`). `all`, or left out: every lock that `run` offers.
+    /// Locks, with commas (`baton list locks`). `all`, or left out: every lock that `run` offers;
+    /// left out with --asymmetric: the recorded lock.
     /// Or locks one by one, as one row: NAME=LOCK,…,default=LOCK, where NAME is a name of the
     /// report (a lock, a function, FILE:LINE), and LOCK may be glibc or have its wait policy behind
     /// a colon. A lock that is not named gets the default's
@@ -93,7 +94,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NETWORKS", value_delimiter = ',')]
     network: Vec<String>,
     /// Fast and slow cores, as in 1+12: replays each lock on one fast and twelve slow cores, of the
-    /// chip of --chip or of a machine like this one. Fast cores have the chip's clock.
+    /// chip of --chip or of a machine like this one. Fast cores have the chip's clock. Each seed has
+    /// them at other numbers, so that another thread begins on one.
     #[arg(long, value_name = "FAST+SLOW", conflicts_with_all = ["network", "cpus", "cores", "check"])]
     asymmetric: Option<Shape>,
     /// The clock of the fast cores divided by the clock of the slow cores.
@@ -190,10 +192,15 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         let message = "--wait is for locks that serve all mutexes, and none is asked for";
         return Err(BadInput::new(message).hint("a named one has its own: --lock cache_lock=mcs:futex").into());
     }
-    let choices = if only_changes { Vec::new() } else { choices::choose(&names, &args.wait, &chip)? };
+    let of_recording = !only_changes && names.is_empty() && args.asymmetric.is_some();
+    let none = only_changes || of_recording;
+    let mut choices = if none { Vec::new() } else { choices::choose(&names, &args.wait, &chip)? };
     fits(&args, &chip)?;
     let mut trace = open(&args.directory)?;
     args.ends.tell(&mut trace)?;
+    if of_recording {
+        choices = choices::of_recording(&trace, &args.wait, &chip)?;
+    }
     enough_memory(&args.directory)?;
     other_cpus(&trace, &chip, &args);
     let (trace, mut changes) = changed(trace, &args, &one_by_one, &chip)?;

@@ -98,7 +98,10 @@ fn variant_remark(row: &Predicted) -> &'static str {
             "carries no marks: this lock gives no hints"
         }
         Some(Variant::Asymmetric(cores))
-            if cores.placed.tells() && cores.placed.migrations + cores.placed.swaps == 0 =>
+            // The first policy is the one that the others are compared with.
+            if cores.less_time.is_some()
+                && cores.placed.tells()
+                && cores.placed.migrations + cores.placed.swaps == 0 =>
         {
             "no thread was moved: this replay cannot show what the policy does"
         }
@@ -255,10 +258,7 @@ pub(crate) fn text(prediction: &Prediction, chip: &Chip) -> String {
         out += &format!("collapse, more than {COLLAPSE}× the recorded lock's time: {}\n", names.join(", "));
     }
     out += "overhead: competition overhead, added over threads\n";
-    if let (Some(varies), Some(first)) = (varies, prediction.results.iter().find_map(|row| row.variant.as_ref())) {
-        out +=
-            &format!("less time, less overhead: against the same lock with {varies} {}, seed by seed\n", first.name());
-    }
+    out += &varies.map_or_else(String::new, |varies| compared(&prediction.results, varies));
     for line in std::iter::once(assumed(&prediction.results)).filter(|line| !line.is_empty()) {
         out += &format!("{line}\n");
     }
@@ -266,6 +266,18 @@ pub(crate) fn text(prediction: &Prediction, chip: &Chip) -> String {
         out += &format!("note: {note}\n");
     }
     out
+}
+
+/// Lines that say what the rows of variants are compared with. `varies` is the name of what varies.
+fn compared(rows: &[Predicted], varies: &str) -> String {
+    let Some(first) = rows.iter().find_map(|row| row.variant.as_ref()) else { return String::new() };
+    let mut lines =
+        format!("less time, less overhead: against the same lock with {varies} {}, seed by seed\n", first.name());
+    if matches!(first, Variant::Asymmetric(_)) {
+        lines +=
+            "over seeds: each seed lets another thread begin on a fast core, so the ends are those of the starts\n";
+    }
+    lines
 }
 
 #[cfg(test)]
