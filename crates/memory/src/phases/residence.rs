@@ -51,7 +51,10 @@ impl Residence {
             let all = lines * kept.0;
             let gone = all - there.get(at).map_or(0.0, |there| there.min(all));
             let private = touched * gone;
-            fetched.push((lines, private, private * *cold, touched * lines * (1.0 - kept.0) * kept.1 * *cold));
+            // The lines that the thread has never fetched here are the same ones for both levels:
+            // of what the private caches lack, `all * cold` at most come from memory.
+            let far = touched * gone.min(all * *cold);
+            fetched.push((lines, private, far, touched * lines * (1.0 - kept.0) * kept.1 * *cold));
             brought.push(all - gone * untouched);
             *cold *= untouched;
         }
@@ -63,6 +66,9 @@ impl Residence {
             private * (phase.bank - phase.lookup) + (far + shared) * further
         };
         let cycles: f64 = fetched.iter().map(cycle).sum();
-        (cycles / phase.overlap()).round() as u64
+        // Accesses that are under way at once are to neighbouring lines, at a place drawn at random.
+        // So they bring new lines among old ones: of `k` neighbours at random places, 2 / (k + 1) a
+        // line bring the first of them.
+        (cycles * 2.0 / (phase.overlap() + 1.0)).round() as u64
     }
 }

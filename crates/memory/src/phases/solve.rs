@@ -34,6 +34,8 @@ pub(super) struct Running<'a> {
     /// Cycles of the reference for a line of the private caches, of the shared level, and of the
     /// pages' memory in a row that is not open.
     pub(super) lookup: f64,
+    /// Cycles of the reference for a line of the first level.
+    pub(super) first_level: f64,
     pub(super) bank: f64,
     pub(super) memory: f64,
 }
@@ -47,6 +49,8 @@ pub(super) struct Common {
     pub(super) shared: f64,
     /// The cycles in which a node's memory moves a line.
     pub(super) service: f64,
+    /// The cycles in which a link of the network moves a line.
+    pub(super) link: f64,
     /// The lines in all rows that a node's memory has open at once, and the cycles that an open row
     /// saves.
     pub(super) open: f64,
@@ -86,6 +90,13 @@ impl Running<'_> {
     /// The number of misses that the phase has under way at once.
     pub(super) fn overlap(&self) -> f64 {
         f64::from(self.behaviour.overlap.min(self.mshrs).max(1))
+    }
+
+    /// Cycles per access of accesses that are under way at once: the first one takes `first`, and
+    /// each further one comes `next` later, because it needs the same link, bank or bus.
+    fn together(&self, first: f64, next: f64) -> f64 {
+        let count = self.overlap();
+        (first + (count - 1.0) * next) / count
     }
 
     /// Cycles per instruction without misses.
@@ -158,10 +169,11 @@ impl Trial {
             misses += set.rate * (1.0 - shared);
         }
         self.misses = misses;
-        let overlap = phase.overlap();
-        // Memory moves one line after the other, however many requests are under way.
-        let a_miss = ((phase.memory - self.solved.saved + self.solved.wait) / overlap).max(common.service);
-        phase.computing() + (self.private * phase.lookup + hits * phase.bank) / overlap + misses * a_miss
+        let memory = phase.memory - self.solved.saved + self.solved.wait;
+        phase.computing()
+            + self.private * phase.together(phase.lookup, phase.first_level)
+            + hits * phase.together(phase.bank, common.link)
+            + misses * phase.together(memory, common.service.max(common.link))
     }
 }
 

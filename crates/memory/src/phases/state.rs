@@ -80,10 +80,20 @@ impl Chips {
         let controllers = f64::from(coherent.dram.controllers) / nodes as f64;
         let dram = &coherent.dram;
         let service = line / dram.bytes_per_cycle / controllers;
+        let link = f64::from(coherent.network.data_flits) * chip.core.clock.0 as f64 / coherent.network.clock.0 as f64;
         let open = dram.row_bytes as f64 / line * f64::from(dram.banks) * controllers;
         let saved = (dram.row_miss.0 - dram.row_hit.0) as f64;
         Ok(Some(Chips {
-            common: Common { line, shared, service, open, saved, division: keys.division, queueing: keys.queueing },
+            common: Common {
+                line,
+                shared,
+                service,
+                link,
+                open,
+                saved,
+                division: keys.division,
+                queueing: keys.queueing,
+            },
             kinds: CoresByKind::new(chip),
             reference: chip.core.clock.0,
             prices,
@@ -132,6 +142,7 @@ impl Chips {
             domain,
             node,
             lookup,
+            first_level: l1.latency.0 as f64 * cycle,
             bank: lookup + prices[bank_at].bank.0 as f64,
             memory: lookup + prices[node].memory.0 as f64,
         }
