@@ -3,20 +3,24 @@
 
 use super::claims::MACHINES;
 use super::jobs::{
-    self, DEFAULT, NOTIFY, OTHERS, PAPERS, RATIOS, ROUNDS, THREAD_COUNTS, WAIT, WAITS, WITH_ROUNDS, WITH_THREADS,
+    self, AWARE, DEFAULT, EARNED, NOTIFY, OTHERS, PAPERS, RATIOS, ROUNDS, THREAD_COUNTS, WAIT, WAITS, WITH_ROUNDS,
+    WITH_THREADS,
 };
 use super::machine::Machine;
 use super::mixes::{Mix, SET_1, SINGLE, THREADS, WITH_PHASES, beside as mixes_beside};
+use super::open;
 use super::results::{Results, mean};
 use super::run::{Case, Had};
 use crate::Interval;
 use crate::kit::figure;
 use crate::page::Figure;
-use baton_plot::{Bars, Lines, Table};
+use baton_plot::{Bars, Lines, Span, Table};
 
 pub(super) fn all(results: &Results<'_>) -> Vec<Figure> {
     let gains = MACHINES.into_iter().flat_map(|machine| [bars(results, machine), gains(results, machine)]);
     let rest = [
+        fast_cores(results),
+        behind_min_tlp(results),
         beyond(results),
         fairness(results),
         had(results),
@@ -24,10 +28,13 @@ pub(super) fn all(results: &Results<'_>) -> Vec<Figure> {
         threads(results),
         extensions(results),
         long_parts(results),
+        renewal(results),
         thread_counts(results),
         waits(results),
         ratios(results),
         equal(results),
+        topology(results),
+        tornado(results),
     ];
     gains.chain(rest).flatten().collect()
 }
@@ -202,26 +209,117 @@ fn threads(results: &Results<'_>) -> Option<Figure> {
     table("Single threads alone".to_owned(), strings(&header), rows, "Percent more speed than Default.")
 }
 
+/// Both rules of counting, where the rule can act: threads that spin and say so.
 fn extensions(results: &Results<'_>) -> Option<Figure> {
-    let gain = |policy, notify, master, app| {
-        mean(WITH_PHASES.into_iter().map(|mix| {
-            let [of, over] = [jobs::spins(mix, policy, notify, master), jobs::spins(mix, DEFAULT, false, false)];
-            results.gain_of(app, &of, &over)
-        }))
+    let case = |mix, (policy, notify, master, counted): (&'static str, bool, bool, bool)| match counted {
+        true => jobs::spins(mix, policy, notify, master),
+        false => jobs::uncounted(mix, policy, notify, master),
     };
-    let row = |(policy, notify, master): (&'static str, bool, bool)| {
-        let cells = [Some(0), Some(1), None].map(|app| percent(gain(policy, notify, master, app)));
+    let default = |mix| jobs::spins(mix, DEFAULT, false, false);
+    // A quick study runs one of the mixes.
+    let mixes: Vec<&'static str> =
+        WITH_PHASES.into_iter().filter(|&mix| !results.of(&default(mix)).is_empty()).collect();
+    let row = |of: (&'static str, bool, bool, bool)| {
+        let gain = |app| mean(mixes.iter().map(|&mix| results.gain_of(app, &case(mix, of), &default(mix))));
+        let (policy, notify, master, counted) = of;
+        // The row of the same policy without notices and master.
+        let plain = |mix| jobs::spins(mix, policy, false, false);
+        let acted = mixes.iter().any(|&mix| results.acted(&case(mix, of), &plain(mix)) == Some(true));
+        let cells: Vec<String> =
+            [Some(0), Some(1), None].map(|app| percent(gain(app))).into_iter().collect::<Option<_>>()?;
+        let cells = if acted || !(notify || master) { cells } else { strings(&["not exercised", "", ""]) };
         let name = |is| if is { "yes" } else { "no" };
-        let cells: Vec<String> = cells.into_iter().collect::<Option<_>>()?;
-        Some([strings(&[policy, name(notify), name(master)]), cells].concat())
+        let counted = if notify { name(counted) } else { "-" };
+        Some([strings(&[policy, name(notify), counted, name(master)]), cells].concat())
     };
-    let both = [(false, false), (true, false), (false, true), (true, true)];
-    let cases = ["pa", "min-tlp"].into_iter().flat_map(|policy| both.map(|(notify, master)| (policy, notify, master)));
-    let rows = cases.chain([("static-ipc", false, false), ("static-ipc", true, false)]).filter_map(row).collect();
-    let header = strings(&["policy", "notice", "master", "single thread", "program with sequential parts", "both"]);
-    let note = "Threads spin and never sleep. Percent more speed than Default, mean over gamess + BLAST, hmmer + BLAST and gamess + FFTW on \
-        1FC-12SC.";
-    table("PA-RTX: notice and master".to_owned(), header, rows, note)
+    let of = |policy| {
+        let [no, yes] = [false, true]
+            .map(|master| [(policy, false, master, true), (policy, true, master, true), (policy, true, master, false)]);
+        [no, yes].concat()
+    };
+    let told = [("static-ipc", false, false, true), ("static-ipc", true, false, true)];
+    let rows = ["pa", "min-tlp"].into_iter().flat_map(of).chain(told).filter_map(row).collect();
+    let header = strings(&[
+        "policy",
+        "notice",
+        "marked threads count",
+        "master",
+        "single thread",
+        "program with sequential parts",
+        "both",
+    ]);
+    let note = format!(
+        "Threads spin and never sleep. Percent more speed than a Default that spins, seed by seed, mean over {} on 1FC-12SC. Not exercised: \
+         every run equals that without notice and master.",
+        mixes.join(", ")
+    );
+    table("PA-RTX: notice, counting and master".to_owned(), header, rows, &note)
+}
+
+/// The gain by the number of fast cores, where a second program has sequential parts, and where it
+/// has none.
+fn fast_cores(results: &Results<'_>) -> Option<Figure> {
+    let row = |mix: &Mix| {
+        let of = |machine| percent(results.over_default(machine, mix.name, "pa"));
+        let cells = [Machine::One, Machine::Four, Machine::Half].map(of);
+        [Some(mix.name.to_owned())].into_iter().chain(cells).collect::<Option<Vec<_>>>()
+    };
+    let rows = SET_1.iter().filter_map(row).collect();
+    let header = strings(&["mix", "1FC-12SC", "4FC-12SC", "8FC-8SC"]);
+    let note = "PA's gain over Default, in percent more speed. On 1FC-12SC the parallel program has 12 threads, on the others 15.";
+    table("How many fast cores".to_owned(), header, rows, note)
+}
+
+fn behind_min_tlp(results: &Results<'_>) -> Option<Figure> {
+    let row = |mix: &Mix| {
+        let of = |machine| {
+            let [pa, min_tlp] = ["pa", "min-tlp"].map(|policy| jobs::main(machine, mix.name, policy));
+            if results.acted(&pa, &min_tlp)? {
+                percent(results.gain(&pa, &min_tlp))
+            } else {
+                Some("the same".to_owned())
+            }
+        };
+        [Some(mix.name.to_owned())].into_iter().chain(MACHINES.map(of)).collect::<Option<Vec<_>>>()
+    };
+    let rows = SET_1.iter().filter_map(row).collect();
+    let header = strings(&["mix", "1FC-12SC", "4FC-12SC"]);
+    let note = "Percent more speed than MinTLP, seed by seed. A negative figure is what turns among threads of one class cost.";
+    table("PA beside MinTLP".to_owned(), header, rows, note)
+}
+
+/// Both readings of how a boost is renewed.
+fn renewal(results: &Results<'_>) -> Option<Figure> {
+    let cases = |mix: &'static str, rounds: Option<u64>| {
+        let usual =
+            rounds.map_or_else(|| jobs::main(Machine::One, mix, "pa"), |rounds| jobs::long_parts(mix, "pa", rounds));
+        [Case { key: EARNED, ..usual.clone() }, usual]
+    };
+    let row = |(mix, rounds): (&'static str, Option<u64>)| {
+        let [earned, whole] = cases(mix, rounds);
+        let acted = results.acted(&earned, &whole)?;
+        let app = super::mixes::find(mix)?.apps.len() - 1;
+        let sp = |case: &Case| Some(format!("{:.0}", 100.0 * results.had(case, app, |had| had.sp)?));
+        let demotions = |case: &Case| Some(format!("{:.0}", results.had(case, app, |had| had.demotions as f64)?));
+        let gain = if acted { percent(results.gain(&earned, &whole))? } else { "not exercised".to_owned() };
+        let parts = rounds.map_or("as profiled".to_owned(), |rounds| rounds.to_string());
+        Some(vec![mix.to_owned(), parts, sp(&whole)?, sp(&earned)?, demotions(&whole)?, demotions(&earned)?, gain])
+    };
+    let usual = mixes_beside().map(|mix| (mix.name, None));
+    let long = WITH_PHASES.into_iter().flat_map(|mix| ROUNDS.map(|rounds| (mix, Some(rounds))));
+    let rows = usual.chain(long).filter_map(row).collect();
+    let header = strings(&[
+        "mix",
+        "sequential parts a run",
+        "second in SP, %, whole",
+        "earned",
+        "demotions, whole",
+        "earned",
+        "earned over whole, % more speed",
+    ]);
+    let note = "Whole: an application has the whole boost whenever it enters SP, so that any moment with two runnable threads renews it. Earned: \
+        it has what it has not used up, and each cycle in a parallel phase gives one back.";
+    table("How a boost is renewed".to_owned(), header, rows, note)
 }
 
 fn long_parts(results: &Results<'_>) -> Option<Figure> {
@@ -311,11 +409,11 @@ fn equal(results: &Results<'_>) -> Option<Figure> {
         let near = [DEFAULT, "pa"].map(|policy| jobs::equal_near_memory(mix.name, policy));
         let cells = [
             cost(Machine::One, "pa"),
-            cost(Machine::Near, "pa"),
-            cost(Machine::Single, "pa"),
             percent(results.gain(&near[1], &near[0])),
+            cost(Machine::Near, "pa"),
+            cost(Machine::Four, "pa"),
+            cost(Machine::Single, "pa"),
             cost(Machine::One, "rr"),
-            cost(Machine::Near, "rr"),
         ];
         [Some(mix.name.to_owned())].into_iter().chain(cells).collect::<Option<Vec<_>>>()
     };
@@ -323,13 +421,67 @@ fn equal(results: &Results<'_>) -> Option<Figure> {
     let header = strings(&[
         "mix",
         "pa, own processor",
-        "pa, beside slow cores",
-        "pa, 1FC-3SC",
         "pa, own processor, all memory near",
+        "pa, beside slow cores",
+        "pa, 4FC-12SC",
+        "pa, 1FC-3SC",
         "rr, own processor",
-        "rr, beside slow cores",
     ]);
-    let note = "All cores have the same clock, and one is named as fast. Gains are in percent more speed than Default; a negative gain is \
+    let note = "All cores have the same clock, and some are named as fast. Gains are in percent more speed than Default; a negative gain is \
         the cost of moves.";
     table("What moves cost".to_owned(), header, rows, note)
+}
+
+/// What awareness of topology saves at equal clocks, and what it costs where fast cores are faster.
+fn topology(results: &Results<'_>) -> Option<Figure> {
+    let row = |mix: &Mix| {
+        let cost = |machine| {
+            let [of, over] = [jobs::equal_aware(machine, mix.name), jobs::equal(machine, mix.name, DEFAULT)];
+            percent(results.gain(&of, &over))
+        };
+        let usual = jobs::main(Machine::Four, mix.name, "pa");
+        let aware = Case { key: AWARE, ..usual.clone() };
+        let gain = if results.acted(&aware, &usual)? {
+            percent(results.gain(&aware, &usual))
+        } else {
+            Some("the same".to_owned())
+        };
+        let cells = [cost(Machine::Near), cost(Machine::Four), cost(Machine::Single), gain];
+        [Some(mix.name.to_owned())].into_iter().chain(cells).collect::<Option<Vec<_>>>()
+    };
+    let rows = SET_1.iter().filter_map(row).collect();
+    let header = strings(&[
+        "mix",
+        "equal clocks, beside slow cores",
+        "equal clocks, 4FC-12SC",
+        "equal clocks, 1FC-3SC",
+        "2:1, 4FC-12SC, over pa without",
+    ]);
+    let note = "PA with `os.amp.stay_in_domain`: threads of one class take turns only under one last-level cache. At equal clocks in percent \
+        more speed than Default; at 2:1 than PA without the key.";
+    table("Awareness of topology".to_owned(), header, rows, note)
+}
+
+fn tornado(results: &Results<'_>) -> Option<Figure> {
+    let mut rows: Vec<Span> = Vec::new();
+    for effect in open::all_effects(results).into_iter().skip(1) {
+        let Ok(gain) = effect.gain else { continue };
+        let chosen = || (0.0, "as chosen".to_owned());
+        let at = rows.iter().position(|row| row.name == effect.what).unwrap_or_else(|| {
+            rows.push(Span { name: effect.what.to_owned(), least: chosen(), greatest: chosen() });
+            rows.len() - 1
+        });
+        let value = (gain.mean, effect.choice.to_owned());
+        if value.0 < rows[at].least.0 {
+            rows[at].least = value;
+        } else if value.0 > rows[at].greatest.0 {
+            rows[at].greatest = value;
+        }
+    }
+    crate::kit::open::tornado(
+        rows,
+        "percent more speed under PA than as chosen, mean over set 1 without wupwise",
+        Some(0.0),
+        &[],
+    )
 }

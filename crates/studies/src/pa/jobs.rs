@@ -1,5 +1,6 @@
 //! The runs of the study: every case of an extent, and the chip and applications of each case.
 
+use super::claims::MACHINES;
 use super::machine::Machine;
 use super::mixes::{self, Mix, SET_1, SINGLE, THREADS, WITH_PHASES};
 use super::run::{Case, Part, Run};
@@ -34,14 +35,17 @@ pub(super) const OTHERS: [&str; 3] = ["linux", "crit", "pa-speedup"];
 /// Policies that are told how much faster a thread is on a fast core.
 const TOLD: [&str; 2] = ["static-ipc", "pa-speedup"];
 
-/// The numbers of seeds in a quick study and in a full one: for Default, below for the paper's
-/// policies, and for the experiments beside the main one.
-const DEFAULTS: [u64; 2] = [6, 30];
-const SEEDS: [u64; 2] = [2, 3];
-const BESIDE: u64 = 2;
-/// The number of seeds for the effects of single moves and of a notice, which scatter more.
-const FAR_APART: u64 = 8;
-const DEFAULTS_BESIDE: u64 = 6;
+/// The numbers of seeds in a quick study and in a full one. Every policy has the same seeds as
+/// Default, because gains are taken seed by seed.
+const SEEDS: [u64; 2] = [4, 20];
+/// The number of seeds of mixes with wupwise in a full study: the host needs some ten seconds for a
+/// run of one.
+const LONG: u64 = 4;
+/// The number of seeds of experiments beside the main one.
+const BESIDE: u64 = 6;
+/// The number of seeds of what is varied one key at a time: the effect is taken seed by seed against
+/// the run as chosen, and hardly varies.
+const VARIED: u64 = 4;
 
 /// Mixes of a quick study.
 const QUICK: [&str; 3] = ["gamess + BLAST", "mcf + FFTW", "semphy + EP"];
@@ -50,12 +54,18 @@ const QUICK: [&str; 3] = ["gamess + BLAST", "mcf + FFTW", "semphy + EP"];
 pub(super) const KEYS: [(&str, &[&str]); 7] = [
     ("swap period", &["os.amp.swap_ticks=1", "os.amp.swap_ticks=100"]),
     ("boost", &["os.amp.boost_ticks=10", "os.amp.boost_ticks=1000"]),
+    ("renewal of a boost", &[EARNED]),
     ("hp_threshold", &["os.amp.hp_threshold=1", "os.amp.hp_threshold=6"]),
     ("entering SP", &["os.amp.enter_sp=from-hp"]),
-    ("marked threads count", &["os.amp.count_marked=false"]),
-    ("topology", &["os.amp.topology=true"]),
+    ("topology", &["os.amp.topology=true", AWARE]),
     ("a move's price", &["os.migrate=0", "os.migrate=20000"]),
 ];
+/// Marked threads do not count as runnable.
+pub(super) const UNCOUNTED: &str = "os.amp.count_marked=false";
+/// The policy is aware of topology: threads of one class take turns under one last-level cache.
+pub(super) const AWARE: &str = "os.amp.stay_in_domain=true";
+/// An application has in SP what it has not used up of its boost.
+pub(super) const EARNED: &str = "os.amp.renew_boost=earned";
 
 /// The ratios of the fast clock to the slow one, in tenths.
 pub(super) const RATIOS: [u64; 5] = [10, 15, 20, 30, 40];
@@ -94,10 +104,19 @@ pub(super) fn spins(mix: &'static str, policy: &'static str, notify: bool, maste
     Case { wait: SPINS[usize::from(notify)], master, ..main(Machine::One, mix, policy) }
 }
 
+/// Like [`spins`]; threads that spin and say so do not count as runnable.
+pub(super) fn uncounted(mix: &'static str, policy: &'static str, notify: bool, master: bool) -> Case {
+    Case { key: UNCOUNTED, ..spins(mix, policy, notify, master) }
+}
+
 /// A case at equal clocks, where a move can gain nothing, so that it shows what swaps cost.
 pub(super) fn equal(machine: Machine, mix: &'static str, policy: &'static str) -> Case {
-    let key = if machine == Machine::Near && policy != DEFAULT { "os.amp.topology=true" } else { "" };
-    Case { ratio: 10, key, ..main(machine, mix, policy) }
+    Case { ratio: 10, ..main(machine, mix, policy) }
+}
+
+/// Like [`equal`], under a `pa` that is aware of topology.
+pub(super) fn equal_aware(machine: Machine, mix: &'static str) -> Case {
+    Case { key: AWARE, ..equal(machine, mix, "pa") }
 }
 
 /// A case of programs with few sequential parts, each of which is long.
@@ -121,19 +140,25 @@ pub(super) fn cases(extent: Extent) -> Vec<Case> {
     let mut all = Vec::new();
     let mut add = |case: Case, seeds: u64| all.extend((1..=seeds).map(|seed| Case { seed, ..case.clone() }));
     let at = |of: [u64; 2]| of[usize::from(full)];
-    let mixes: Vec<&'static str> =
-        SET_1.iter().map(|mix| mix.name).filter(|name| full || QUICK.contains(name)).collect();
-    let machines = if full { &[Machine::One, Machine::Four][..] } else { &[Machine::One] };
-    for (&machine, &mix) in machines.iter().flat_map(|machine| mixes.iter().map(move |mix| (machine, mix))) {
-        add(main(machine, mix, DEFAULT), at(DEFAULTS));
-        PAPERS.iter().for_each(|policy| add(main(machine, mix, policy), at(SEEDS)));
+    let mixes: Vec<&Mix> = SET_1.iter().filter(|mix| full || QUICK.contains(&mix.name)).collect();
+    for (machine, mix) in MACHINES.into_iter().flat_map(|machine| mixes.iter().map(move |mix| (machine, mix))) {
+        let seeds = if mixes::is_long(mix) { LONG } else { at(SEEDS) };
+        let policies = [DEFAULT].into_iter().chain(PAPERS);
+        policies.for_each(|policy| add(main(machine, mix.name, policy), seeds));
     }
     for policy in [DEFAULT, "busy-fcs", "pa"] {
-        add(main(Machine::One, "EP", policy), at(SEEDS));
+        add(main(Machine::One, "EP", policy), at([VARIED, BESIDE]));
     }
     for mix in WITH_PHASES.into_iter().filter(|mix| full || QUICK.contains(mix)) {
-        add(spins(mix, DEFAULT, false, false), at([2, FAR_APART]));
-        [false, true].into_iter().for_each(|notify| add(spins(mix, "pa", notify, false), at([2, FAR_APART])));
+        rtx(&mut add, mix, at([VARIED, BESIDE]), full);
+    }
+    for mix in mixes::beside().map(|mix| mix.name) {
+        add(equal(Machine::Single, mix, DEFAULT), at([VARIED, BESIDE]));
+        add(equal_aware(Machine::Single, mix), at([VARIED, BESIDE]));
+    }
+    for (machine, mix) in [(Machine::One, THREADS[0].name), (Machine::Single, THREADS[1].name)] {
+        let policies = [DEFAULT].into_iter().chain(PAPERS).chain(["pa-speedup"]);
+        policies.for_each(|policy| add(main(machine, mix, policy), at([BESIDE, SEEDS[1]])));
     }
     if full {
         beside(&mut add);
@@ -142,39 +167,49 @@ pub(super) fn cases(extent: Extent) -> Vec<Case> {
     all
 }
 
+/// Adds the runs whose threads spin: with a notice, with a master, and by both rules of counting.
+fn rtx(add: &mut impl FnMut(Case, u64), mix: &'static str, seeds: u64, full: bool) {
+    add(spins(mix, DEFAULT, false, false), seeds);
+    let both = [(false, false), (true, false), (false, true), (true, true)];
+    for (notify, master) in both.into_iter().filter(|(_, master)| full || !master) {
+        for policy in ["pa", "min-tlp"].into_iter().filter(|&policy| full || policy == "pa") {
+            add(spins(mix, policy, notify, master), seeds);
+            if notify {
+                add(uncounted(mix, policy, notify, master), seeds);
+            }
+        }
+    }
+}
+
 /// Adds the experiments that claims and falsifiers need beside the main one.
 fn beside(add: &mut impl FnMut(Case, u64)) {
-    for mix in SINGLE.iter().map(|mix| mix.name) {
-        add(main(Machine::One, mix, DEFAULT), DEFAULTS_BESIDE);
-        ["busy-fcs", "pa"].into_iter().for_each(|policy| add(main(Machine::One, mix, policy), BESIDE));
+    for mix in &SINGLE {
+        let seeds = if mixes::is_long(mix) { LONG } else { BESIDE };
+        [DEFAULT, "busy-fcs", "pa"].into_iter().for_each(|policy| add(main(Machine::One, mix.name, policy), seeds));
     }
     for mix in mixes::beside().map(|mix| mix.name) {
         for machine in [Machine::Single, Machine::Half] {
-            add(main(machine, mix, DEFAULT), DEFAULTS_BESIDE);
-            add(main(machine, mix, "pa"), BESIDE);
+            [DEFAULT, "pa"].into_iter().for_each(|policy| add(main(machine, mix, policy), BESIDE));
         }
-        for machine in [Machine::One, Machine::Near] {
-            [DEFAULT, "pa", "rr"].into_iter().for_each(|policy| add(equal(machine, mix, policy), FAR_APART));
+        for machine in [Machine::One, Machine::Near, Machine::Four] {
+            [DEFAULT, "pa", "rr"].into_iter().for_each(|policy| add(equal(machine, mix, policy), BESIDE));
         }
-        for policy in [DEFAULT, "pa"] {
-            add(equal(Machine::Single, mix, policy), FAR_APART);
-            add(equal_near_memory(mix, policy), FAR_APART);
+        for machine in [Machine::Near, Machine::Four] {
+            add(equal_aware(machine, mix), BESIDE);
         }
+        add(equal(Machine::Single, mix, "pa"), BESIDE);
+        [DEFAULT, "pa"].into_iter().for_each(|policy| add(equal_near_memory(mix, policy), BESIDE));
         OTHERS.into_iter().for_each(|policy| add(main(Machine::One, mix, policy), BESIDE));
-    }
-    for (machine, mix) in [(Machine::One, THREADS[0].name), (Machine::Single, THREADS[1].name)] {
-        add(main(machine, mix, DEFAULT), DEFAULTS_BESIDE);
-        PAPERS.into_iter().chain(["pa-speedup"]).for_each(|policy| add(main(machine, mix, policy), BESIDE));
+        // What awareness of topology costs where the fast cores are faster.
+        add(Case { key: AWARE, ..main(Machine::Four, mix, "pa") }, BESIDE);
     }
     for mix in WITH_PHASES {
-        for (notify, master) in [(false, false), (false, true), (true, false), (true, true)] {
-            ["pa", "min-tlp"].into_iter().for_each(|policy| add(spins(mix, policy, notify, master), FAR_APART));
-        }
         [false, true].into_iter().for_each(|notify| add(spins(mix, "static-ipc", notify, false), BESIDE));
     }
     for (mix, rounds) in WITH_PHASES.into_iter().flat_map(|mix| ROUNDS.map(|rounds| (mix, rounds))) {
-        add(long_parts(mix, DEFAULT, rounds), DEFAULTS_BESIDE);
-        WITH_ROUNDS.into_iter().for_each(|policy| add(long_parts(mix, policy, rounds), BESIDE));
+        let policies = [DEFAULT].into_iter().chain(WITH_ROUNDS);
+        policies.for_each(|policy| add(long_parts(mix, policy, rounds), BESIDE));
+        add(Case { key: EARNED, ..long_parts(mix, "pa", rounds) }, BESIDE);
     }
     // Each application runs alone on the machine, for the slowdowns in a mix.
     for mix in mixes::beside() {
@@ -190,20 +225,19 @@ fn sweeps(add: &mut impl FnMut(Case, u64)) {
     for mix in mixes::beside().map(|mix| mix.name) {
         let usual = main(Machine::One, mix, "pa");
         for key in KEYS.iter().flat_map(|(_, keys)| *keys) {
-            add(Case { key, ..usual.clone() }, 1);
+            add(Case { key, ..usual.clone() }, VARIED);
         }
         for wait in WAITS.into_iter().chain([NOTIFY]) {
-            add(Case { wait, ..usual.clone() }, 1);
+            add(Case { wait, ..usual.clone() }, VARIED);
         }
-        add(Case { wait: NOTIFY, master: true, ..usual.clone() }, 1);
+        add(Case { wait: NOTIFY, master: true, ..usual.clone() }, VARIED);
     }
     for (mix, threads) in WITH_PHASES.into_iter().flat_map(|mix| THREAD_COUNTS.map(|threads| (mix, threads))) {
-        add(with_threads(mix, DEFAULT, Some(threads)), DEFAULTS_BESIDE);
-        WITH_THREADS.into_iter().for_each(|policy| add(with_threads(mix, policy, Some(threads)), BESIDE));
+        let policies = [DEFAULT].into_iter().chain(WITH_THREADS);
+        policies.for_each(|policy| add(with_threads(mix, policy, Some(threads)), BESIDE));
     }
     for (mix, ratio) in WITH_PHASES.into_iter().flat_map(|mix| RATIOS.map(|ratio| (mix, ratio))) {
-        add(Case { ratio, ..main(Machine::One, mix, DEFAULT) }, DEFAULTS_BESIDE);
-        add(Case { ratio, ..main(Machine::One, mix, "pa") }, BESIDE);
+        [DEFAULT, "pa"].into_iter().for_each(|policy| add(Case { ratio, ..main(Machine::One, mix, policy) }, BESIDE));
     }
 }
 

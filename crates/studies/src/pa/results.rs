@@ -6,6 +6,7 @@ use super::machine::Machine;
 use super::mixes::{SET_1, beside};
 use super::run::{Case, Figures, Had, Run};
 use crate::Interval;
+use std::collections::BTreeMap;
 
 /// Everything that was run.
 pub(super) struct Results<'a>(Vec<(&'a Case, &'a Figures)>);
@@ -15,39 +16,41 @@ impl<'a> Results<'a> {
         Results(done.iter().filter_map(|(run, figures)| Some((&run.as_ref().ok()?.case, figures))).collect())
     }
 
+    /// The figures of all seeds of a case, by seed.
+    fn by_seed(&self, like: &Case) -> BTreeMap<u64, &'a Figures> {
+        let mine = self.0.iter().filter(|(case, _)| Case { seed: like.seed, ..(*case).clone() } == *like);
+        mine.map(|(case, figures)| (case.seed, *figures)).collect()
+    }
+
     /// The figures of all seeds of a case; each seed counts once.
     pub(super) fn of(&self, like: &Case) -> Vec<&'a Figures> {
-        let mut seeds = Vec::new();
-        let mine = self.0.iter().filter(|(case, _)| {
-            let same = Case { seed: like.seed, ..(*case).clone() } == *like && !seeds.contains(&case.seed);
-            if same {
-                seeds.push(case.seed);
-            }
-            same
-        });
-        mine.map(|(_, figures)| *figures).collect()
+        self.by_seed(like).into_values().collect()
     }
 
-    /// The logarithms of the times of the applications, with a row for each seed.
-    fn logs(&self, like: &Case) -> Vec<Vec<f64>> {
-        self.of(like).into_iter().map(|figures| figures.apps.iter().map(|app| app.time.ln()).collect()).collect()
+    /// The figures of two cases, pair by pair under the same seed.
+    fn pairs(&self, of: &Case, over: &Case) -> Vec<[&'a Figures; 2]> {
+        let over = self.by_seed(over);
+        self.by_seed(of).into_iter().filter_map(|(seed, of)| Some([of, *over.get(&seed)?])).collect()
     }
 
-    /// By how many percent the applications are faster in the case `of` than in the case `over`:
-    /// all of them, or only `app`.
+    /// Whether a case differs from another one in any figure of any seed; `None` if they have no
+    /// seed in common. Without a difference the treatment did not act, and shows nothing.
+    pub(super) fn acted(&self, of: &Case, over: &Case) -> Option<bool> {
+        let pairs = self.pairs(of, over);
+        (!pairs.is_empty()).then(|| pairs.iter().any(|[of, over]| of != over))
+    }
+
+    /// By how many percent the applications are faster in the case `of` than in the case `over`,
+    /// seed by seed: all of them, or only `app`.
     pub(super) fn gain_of(&self, app: Option<usize>, of: &Case, over: &Case) -> Option<Interval> {
-        let [these, those] = [of, over].map(|case| self.logs(case));
-        let of = |rows: &[Vec<f64>]| -> Vec<f64> {
-            let one = |row: &Vec<f64>| match app {
-                Some(app) => row[app],
-                None => row.iter().sum::<f64>() / row.len() as f64,
-            };
-            rows.iter().map(one).collect()
+        let log = |figures: &Figures| match app {
+            Some(app) => figures.apps[app].time.ln(),
+            None => mean_log(figures),
         };
-        let [these, those] = [Interval::of(&of(&these))?, Interval::of(&of(&those))?];
-        let mean = (those.mean - these.mean).exp();
-        let half = these.half.zip(those.half).map(|(a, b)| 100.0 * mean * (a * a + b * b).sqrt());
-        Some(Interval { mean: 100.0 * (mean - 1.0), half })
+        let less: Vec<f64> = self.pairs(of, over).iter().map(|[of, over]| log(over) - log(of)).collect();
+        let less = Interval::of(&less)?;
+        let mean = less.mean.exp();
+        Some(Interval { mean: 100.0 * (mean - 1.0), half: less.half.map(|half| 100.0 * mean * half) })
     }
 
     pub(super) fn gain(&self, of: &Case, over: &Case) -> Option<Interval> {
@@ -61,10 +64,8 @@ impl<'a> Results<'a> {
 
     /// A policy's gain over the best seed of Default, and over the median seed.
     pub(super) fn over_seeds(&self, machine: Machine, mix: &'static str, policy: &'static str) -> Option<[f64; 2]> {
-        let means = |policy| -> Vec<f64> {
-            let rows = self.logs(&jobs::main(machine, mix, policy));
-            rows.iter().map(|row| row.iter().sum::<f64>() / row.len() as f64).collect()
-        };
+        let means =
+            |policy| -> Vec<f64> { self.of(&jobs::main(machine, mix, policy)).into_iter().map(mean_log).collect() };
         let (mut default, ours) = (means(DEFAULT), Interval::of(&means(policy))?.mean);
         default.sort_by(f64::total_cmp);
         let middle = default.len() / 2;
@@ -110,7 +111,13 @@ impl<'a> Results<'a> {
     }
 }
 
-/// The mean of gains; `None` if one of them is missing.
+/// The mean of the logarithms of the applications' times.
+fn mean_log(figures: &Figures) -> f64 {
+    figures.apps.iter().map(|app| app.time.ln()).sum::<f64>() / figures.apps.len() as f64
+}
+
+/// The mean of gains; `None` if one of them is missing. The mixes are independent, because each
+/// draws its starts anew.
 pub(super) fn mean(gains: impl Iterator<Item = Option<Interval>>) -> Option<Interval> {
     let gains: Vec<Interval> = gains.collect::<Option<_>>()?;
     let count = gains.len() as f64;

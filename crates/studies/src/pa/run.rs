@@ -169,7 +169,10 @@ impl Run {
     ) -> Result<Outcome, String> {
         let options = Options { seed: self.seed, threads: THREADS, ..Options::default() };
         let mut simulation = Simulation::new(chip, &options).map_err(|error| error.to_string())?;
-        let mut state = self.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+        // Mixes draw independently, also those with as many applications.
+        let names = programs.iter().flat_map(|(program, _)| program.name.bytes());
+        let mixed = names.fold(self.seed, |all, byte| (all ^ u64::from(byte)).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let mut state = mixed | 1;
         let mut first = self.on.clone();
         let wrong = Rc::new(RefCell::new(None));
         for (at, (program, threads)) in programs.iter().enumerate() {

@@ -4,6 +4,7 @@ use super::claims::{MACHINES, behind, cost_of_moves, greatest, mean_gain};
 use super::jobs::{self, DEFAULT, RATIOS};
 use super::machine::Machine;
 use super::mixes::{SINGLE, THREADS, WITH_PHASES, beside};
+use super::open::ALONE;
 use super::results::{Results, mean};
 use super::run::Case;
 use crate::Interval;
@@ -41,42 +42,45 @@ fn worst(results: &Results<'_>, case: impl Fn(&'static str, &'static str) -> Cas
     number(apps.map(cost).collect::<Option<Vec<f64>>>().and_then(|all| all.into_iter().reduce(f64::max)))
 }
 
-pub(super) fn moves(results: &Results<'_>, machine: Machine) -> String {
-    let cost = cost_of_moves(results, machine);
+pub(super) fn moves(results: &Results<'_>, machine: Machine, aware: bool) -> String {
+    let cost = cost_of_moves(results, machine, aware);
     let name = cost.map_or("no application", |cost| cost.0);
-    let all =
-        results.mean_beside(|mix| results.gain(&jobs::equal(machine, mix, DEFAULT), &jobs::equal(machine, mix, "pa")));
-    let often = |key: &'static str| {
-        said(results.mean_beside(|mix| {
-            let usual = jobs::main(Machine::One, mix, "pa");
-            results.gain(&usual, &Case { key, ..usual.clone() })
-        }))
+    let mean_cost = |case: &dyn Fn(&'static str) -> Case| {
+        said(results.mean_beside(|mix| results.gain(&jobs::equal(machine, mix, DEFAULT), &case(mix))))
     };
-    let in_turns =
-        results.mean_beside(|mix| results.gain(&jobs::equal(machine, mix, DEFAULT), &jobs::equal(machine, mix, "rr")));
-    format!(
-        "measured at equal clocks with the fast core named: {name} loses most; the mean over the mixes without wupwise is {}% with pa and {}% with rr, whose threads all take turns. A thread that comes to another processor \
-         fetches at most its part of 2.5 MB, which takes some 2 ms of the 100 between swaps, and its pages stay where it first touched them: where the memory of all nodes is equally near the greatest loss is {}%, \
-         on 1FC-3SC, whose cores share a cache and memory, {}%. Swaps every 10 ms cost set 1 {}% at a ratio of 2, a kernel's 20,000 cycles a move {}%. The paper does not say how \
-         often its threads were swapped, nor on which program it measured",
-        said(all),
-        said(in_turns),
+    let mut all = format!(
+        "measured at equal clocks with the fast cores named: {name} loses most; the mean over the mixes without wupwise is {}% with pa",
+        mean_cost(&|mix| jobs::equal(machine, mix, "pa")),
+    );
+    if aware {
+        all +=
+            &format!(" and {}% with pa that is aware of topology", mean_cost(&|mix| jobs::equal_aware(machine, mix)));
+        return all;
+    }
+    all += &format!(
+        " and {}% with rr, whose threads all take turns. A thread's pages stay where it first touched them: where the memory of all nodes is equally near the greatest loss is {}%, \
+         on 1FC-3SC, whose cores share a cache and memory, {}%. The paper does not say how often its threads were swapped, nor on which program it measured",
+        mean_cost(&|mix| jobs::equal(machine, mix, "rr")),
         worst(results, jobs::equal_near_memory),
         worst(results, |mix, policy| jobs::equal(Machine::Single, mix, policy)),
-        often("os.amp.swap_ticks=1"),
-        often("os.migrate=20000"),
-    )
+    );
+    all
 }
 
 pub(super) fn where_most(results: &Results<'_>) -> String {
     let single = mean(SINGLE.iter().map(|mix| results.over_default(Machine::One, mix.name, "pa")));
+    let alone = |machine| said(results.over_default(machine, ALONE, "pa"));
     format!(
-        "PA's mean gain over Default: {}% on set 1 and {}% on its programs alone on 1FC-12SC, {}% on 4FC-12SC, without wupwise {}% on 1FC-3SC, {}% on 8FC-8SC",
+        "PA's mean gain over Default: {}% on set 1 and {}% on its programs alone on 1FC-12SC, {}% on 4FC-12SC, without wupwise {}% on 1FC-3SC, {}% on 8FC-8SC. Where nothing competes for the one fast core the gain \
+         shrinks as the paper says: {ALONE} gains {}, {} and {}% on 1, 4 and 8 fast cores. Where a second program has sequential parts, more fast cores serve both",
         said(mean_gain(results, Machine::One)),
         said(single),
         said(mean_gain(results, Machine::Four)),
         said(mean_gain(results, Machine::Single)),
         said(mean_gain(results, Machine::Half)),
+        alone(Machine::One),
+        alone(Machine::Four),
+        alone(Machine::Half),
     )
 }
 
