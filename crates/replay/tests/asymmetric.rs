@@ -85,8 +85,9 @@ fn a_policy_that_keeps_fast_cores_busy_gives_them_to_a_thread_that_is_alone() {
     assert!((second.less_time.unwrap().median - 100.0 * gain).abs() < 1.0);
 }
 
-/// The only thread begins on the fast core with the first seed, and on a slow one with the others. So
-/// the range of what a policy gains has both ends: nothing, and half of the time.
+/// The thread that computes begins on the fast core with one of the first five seeds, as there are
+/// five cores, and on a slow one with the others. So the range of what a policy gains has both ends:
+/// nothing, and half of the time.
 #[test]
 fn each_seed_lets_another_thread_begin_on_the_fast_core() {
     let trace = computing(1);
@@ -96,9 +97,11 @@ fn each_seed_lets_another_thread_begin_on_the_fast_core() {
     let choices = vec![Choice { lock: "futex".into(), wait: Wait::Futex }];
     let ask = Ask { choices, variants, seeds: 6, ..Ask::default() };
     let rows = predict(&trace, &common::chip(&CORES), &ask, &|| {}).unwrap().results;
-    let slower: Vec<bool> =
-        rows[1].by_seed_ns.iter().map(|&ns| ns as f64 > 1.9 * rows[1].by_seed_ns[0] as f64).collect();
-    assert_eq!(slower, [false, true, true, true, true, false], "the sixth seed begins as the first one");
+    let times = &rows[1].by_seed_ns;
+    let most = *times.iter().max().unwrap() as f64;
+    let fast: Vec<bool> = times.iter().map(|&ns| (ns as f64) < 0.55 * most).collect();
+    assert_eq!(fast[..5].iter().filter(|&&fast| fast).count(), 1, "{times:?}");
+    assert_eq!(fast[5], fast[0], "the sixth seed begins as the first one: {times:?}");
     let less = cores(&rows[2]).less_time.unwrap();
     assert!(less.low.abs() < 1.0 && less.high > 45.0, "{less:?}");
 }
