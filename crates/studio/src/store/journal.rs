@@ -1,0 +1,117 @@
+//! A journal: what one process adds to a store, a line for each point that it begins and for each row,
+//! written at once. A killed process leaves its journal; the next process turns it into Parquet.
+//! While a process lives, it holds the lock of its journal.
+
+use super::column::Column;
+use super::error::StoreError;
+use super::row::Row;
+use crate::hash::Key;
+use serde_json::{Value as Json, json};
+use std::collections::HashSet;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// How the names of journals begin and end.
+pub(crate) const PREFIX: &str = "journal-";
+pub(crate) const SUFFIX: &str = ".jsonl";
+
+/// How long a row may be in the system's memory alone, where it survives the end of this process, but
+/// no power failure.
+const SYNC: Duration = Duration::from_secs(5);
+
+/// The journal of this process.
+pub(crate) struct Own {
+    pub(crate) path: PathBuf,
+    file: File,
+    /// The length of the whole lines.
+    length: u64,
+    synced: Instant,
+}
+
+impl Own {
+    /// Begins a journal in a store.
+    pub(crate) fn begin(folder: &Path, name: &str) -> Result<Own, StoreError> {
+        let path = folder.join(format!("{PREFIX}{name}{SUFFIX}"));
+        let open = || -> io::Result<File> {
+            let file = OpenOptions::new().append(true).create_new(true).open(&path)?;
+            file.lock()?;
+            Ok(file)
+        };
+        let file = open().map_err(StoreError::io(&path, "written"))?;
+        Ok(Own { path, file, length: 0, synced: Instant::now() })
+    }
+
+    /// Adds a line. A line that does not fit on the disk is removed again.
+    pub(crate) fn add(&mut self, line: &str) -> Result<(), StoreError> {
+        let mut written = self.file.write_all(line.as_bytes());
+        if written.is_ok() && self.synced.elapsed() > SYNC {
+            written = self.file.sync_data();
+            self.synced = Instant::now();
+        }
+        if let Err(error) = written {
+            // If this fails too, the reader leaves the torn line out.
+            let _ = self.file.set_len(self.length);
+            return Err(StoreError::io(&self.path, "written")(error));
+        }
+        self.length += line.len() as u64;
+        Ok(())
+    }
+}
+
+/// The line of a point that a process begins.
+pub(crate) fn claim(key: Key) -> String {
+    format!("{}\n", json!({ "begun": key.to_string() }))
+}
+
+/// The journal of another process, as far as it was read.
+#[derive(Default)]
+pub(crate) struct Other {
+    read: u64,
+    /// Points that the process has begun and not ended.
+    pub(crate) begun: HashSet<Key>,
+}
+
+impl Other {
+    /// Reads the lines that were added since the last time. Returns their rows.
+    pub(crate) fn catch_up(&mut self, path: &Path, columns: &[Column]) -> Result<Vec<Row>, StoreError> {
+        let mut text = String::new();
+        let mut read = || -> io::Result<()> {
+            let mut file = File::open(path)?;
+            file.seek(SeekFrom::Start(self.read))?;
+            let mut bytes = Vec::new();
+            file.read_to_end(&mut bytes)?;
+            // A line that is being written, or was torn, has no end yet.
+            bytes.truncate(bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1));
+            text = String::from_utf8_lossy(&bytes).into_owned();
+            Ok(())
+        };
+        read().map_err(StoreError::io(path, "read"))?;
+        self.read += text.len() as u64;
+        let mut rows = Vec::new();
+        for line in text.lines() {
+            let damaged =
+                || StoreError::Damaged { path: path.to_owned(), why: format!("not a line of a journal: {line}") };
+            let json: Json = serde_json::from_str(line).map_err(|_| damaged())?;
+            if let Some(key) = json.get("begun").and_then(Json::as_str).and_then(Key::parse) {
+                self.begun.insert(key);
+            } else {
+                let row = Row::of_line(&json, columns).ok_or_else(damaged)?;
+                self.begun.remove(&row.key);
+                rows.push(row);
+            }
+        }
+        Ok(rows)
+    }
+}
+
+/// Whether the process of a journal lives.
+pub(crate) fn lives(path: &Path) -> Result<bool, StoreError> {
+    let file = File::open(path).map_err(StoreError::io(path, "read"))?;
+    match file.try_lock_shared() {
+        Ok(()) => Ok(false),
+        Err(TryLockError::WouldBlock) => Ok(true),
+        Err(TryLockError::Error(error)) => Err(StoreError::io(path, "locked")(error)),
+    }
+}

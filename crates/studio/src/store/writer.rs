@@ -1,0 +1,378 @@
+//! What a sweep adds to a store. Several processes may add at the same time: each has a journal of its
+//! own, and sees in the journals of the others which points are begun or done.
+
+use super::column::{self, Column, Role};
+use super::decode;
+use super::encode;
+use super::error::StoreError;
+use super::folder::{LOCK, PARQUET, ROWS, Store, files};
+use super::journal::{self, Other, Own};
+use super::manifest::{self, Manifest};
+use super::row::Row;
+use super::table::Table;
+use super::whole::{self, write_whole};
+use crate::hash::Key;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Rows of a journal after which it becomes a Parquet file.
+const FULL: usize = 1 << 14;
+/// Files with fewer than `SMALL` rows are merged, once there are `MANY` of them.
+const SMALL: u64 = 1 << 14;
+const MANY: usize = 16;
+
+/// Whether a point may be run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Claim {
+    /// This process may: no other one will run it.
+    Mine,
+    /// There is no need: it has its row.
+    Done,
+    /// Not now: another process, which lives, has begun it.
+    Theirs,
+}
+
+/// A store that is written.
+pub struct Writer {
+    store: Store,
+    lock: File,
+    /// Points that have their rows.
+    done: HashSet<Key>,
+    /// The figures that were asked for, of points that have their rows.
+    kept: HashMap<Key, Vec<Option<f64>>>,
+    /// The figures to keep in memory, as places among the figures.
+    wanted: Vec<usize>,
+    own: Option<Own>,
+    /// Rows of the own journal.
+    rows: Vec<Row>,
+    others: BTreeMap<PathBuf, Other>,
+    seen: HashSet<PathBuf>,
+}
+
+impl Writer {
+    /// Opens the store in `folder`, or makes one, for rows of this manifest. The figures named by
+    /// `kept` stay in memory, for [`Writer::figures`].
+    ///
+    /// # Errors
+    /// The folder holds other things, or a store of another version or space; a file cannot be read
+    /// or written.
+    pub fn open(folder: &Path, wanted: &Manifest, kept: &[&str]) -> Result<Writer, StoreError> {
+        std::fs::create_dir_all(folder).map_err(StoreError::io(folder, "made"))?;
+        let lock = locked(folder)?;
+        let manifest = match Manifest::read(folder)? {
+            None => {
+                foreign(folder)?;
+                wanted.clone()
+            }
+            Some(found) => {
+                found.takes(wanted).map_err(|why| StoreError::Other { path: folder.to_owned(), why })?;
+                Manifest { space: wanted.space.clone(), ..found }
+            }
+        };
+        if Manifest::read(folder)?.as_ref() != Some(&manifest) {
+            manifest.write(folder)?;
+        }
+        let figures: Vec<&Column> = manifest.columns.iter().filter(|column| column.role == Role::Figure).collect();
+        let place = |name: &&str| figures.iter().position(|column| column.name == *name);
+        let wanted = kept.iter().filter_map(place).collect();
+        let store = Store { folder: folder.to_owned(), manifest };
+        let mut writer = Writer {
+            store,
+            lock,
+            done: HashSet::new(),
+            kept: HashMap::new(),
+            wanted,
+            own: None,
+            rows: Vec::new(),
+            others: BTreeMap::new(),
+            seen: HashSet::new(),
+        };
+        writer.store.settle()?;
+        writer.look_around()?;
+        writer.own = Some(Own::begin(folder, &unique_name())?);
+        writer.unlock()?;
+        Ok(writer)
+    }
+
+    /// The store, for reading.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// The number of rows, as far as this process knows.
+    pub fn len(&self) -> usize {
+        self.done.len()
+    }
+
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.done.is_empty()
+    }
+
+    /// Whether the point has its row.
+    pub fn has(&self, key: Key) -> bool {
+        self.done.contains(&key)
+    }
+
+    /// The figures that [`Writer::open`] was asked to keep, of a point that has its row.
+    pub fn figures(&self, key: Key) -> Option<&[Option<f64>]> {
+        self.kept.get(&key).map(Vec::as_slice)
+    }
+
+    /// Asks for the right to run a point.
+    ///
+    /// # Errors
+    /// A file cannot be read or written.
+    pub fn claim(&mut self, key: Key) -> Result<Claim, StoreError> {
+        self.relock()?;
+        let claimed = self.look_around().and_then(|()| {
+            if self.done.contains(&key) {
+                return Ok(Claim::Done);
+            }
+            if self.others.values().any(|other| other.begun.contains(&key)) {
+                return Ok(Claim::Theirs);
+            }
+            self.add(&journal::claim(key))?;
+            Ok(Claim::Mine)
+        });
+        self.unlock()?;
+        claimed
+    }
+
+    /// Adds a row.
+    ///
+    /// # Errors
+    /// The row cannot be written; then it is not in the store, and all earlier ones are.
+    pub fn record(&mut self, row: Row) -> Result<(), StoreError> {
+        self.add(&row.line())?;
+        self.know(&row);
+        self.rows.push(row);
+        if self.rows.len() >= FULL { self.seal(true) } else { Ok(()) }
+    }
+
+    /// Turns the journal into a Parquet file.
+    ///
+    /// # Errors
+    /// The file cannot be written; then the journal stays.
+    pub fn close(mut self) -> Result<(), StoreError> {
+        self.seal(false)
+    }
+
+    fn add(&mut self, line: &str) -> Result<(), StoreError> {
+        match &mut self.own {
+            Some(own) => own.add(line),
+            None => Err(StoreError::io(&self.store.folder, "written")(io::Error::other("the store was closed"))),
+        }
+    }
+
+    fn know(&mut self, row: &Row) {
+        self.done.insert(row.key);
+        if !self.wanted.is_empty() {
+            let number = |place: &usize| row.figures.get(*place)?.as_ref()?.number();
+            self.kept.insert(row.key, self.wanted.iter().map(number).collect());
+        }
+    }
+
+    fn seal(&mut self, goes_on: bool) -> Result<(), StoreError> {
+        self.relock()?;
+        let sealed = self.seal_locked(goes_on);
+        self.unlock()?;
+        sealed
+    }
+
+    fn seal_locked(&mut self, goes_on: bool) -> Result<(), StoreError> {
+        let Some(own) = &self.own else { return Ok(()) };
+        if !self.rows.is_empty() {
+            let path = parquet_of(&own.path);
+            self.store.write_rows(&path, &self.rows)?;
+            self.seen.insert(path);
+        }
+        let begun = self.own.take().map(|own| own.path);
+        if goes_on {
+            // Points that run now have to be claimed in the new journal before the old one goes.
+            let mut next = Own::begin(&self.store.folder, &unique_name())?;
+            let mut old = Other::default();
+            if let Some(path) = &begun {
+                old.catch_up(path, &self.store.manifest.columns)?;
+            }
+            old.begun.iter().try_for_each(|key| next.add(&journal::claim(*key)))?;
+            self.own = Some(next);
+        }
+        self.rows.clear();
+        begun.map_or(Ok(()), |path| std::fs::remove_file(&path).map_err(StoreError::io(&path, "removed")))
+    }
+
+    /// Sees which points other processes have begun and ended. The store is locked.
+    fn look_around(&mut self) -> Result<(), StoreError> {
+        let folder = self.store.folder.clone();
+        let own = self.own.as_ref().map(|own| own.path.clone());
+        let journals = files(&folder, journal::PREFIX, journal::SUFFIX)?;
+        self.others.retain(|path, _| journals.contains(path));
+        for path in journals.into_iter().filter(|path| Some(path) != own.as_ref()) {
+            let lives = journal::lives(&path)?;
+            let other = self.others.entry(path.clone()).or_default();
+            let rows = other.catch_up(&path, &self.store.manifest.columns)?;
+            if !lives {
+                // What a process had begun when it ended is free again.
+                other.begun.clear();
+            }
+            rows.iter().for_each(|row| self.know(row));
+        }
+        for path in files(&folder, ROWS, PARQUET)? {
+            if !self.seen.contains(&path) {
+                self.read_keys(&path)?;
+                self.seen.insert(path);
+            }
+        }
+        Ok(())
+    }
+
+    fn read_keys(&mut self, path: &Path) -> Result<(), StoreError> {
+        let all = column::all(&self.store.manifest.columns);
+        let figures: Vec<&Column> = all.iter().filter(|column| column.role == Role::Figure).collect();
+        let mut columns: Vec<Column> = all.iter().filter(|column| column.name == column::KEY).cloned().collect();
+        columns.extend(self.wanted.iter().map(|&place| figures[place].clone()));
+        let mut table = Table::new(columns);
+        decode::append(path, &mut table)?;
+        self.done.reserve(table.len());
+        for (row, key) in table.keys().into_iter().enumerate() {
+            let Some(key) = key else { continue };
+            self.done.insert(key);
+            if !self.wanted.is_empty() {
+                let number = |at: usize| table.value(row, at).and_then(|value| value.number());
+                self.kept.insert(key, (1..=self.wanted.len()).map(number).collect());
+            }
+        }
+        Ok(())
+    }
+
+    fn relock(&self) -> Result<(), StoreError> {
+        self.lock.lock().map_err(StoreError::io(&self.store.folder.join(LOCK), "locked"))
+    }
+
+    fn unlock(&self) -> Result<(), StoreError> {
+        self.lock.unlock().map_err(StoreError::io(&self.store.folder.join(LOCK), "unlocked"))
+    }
+}
+
+impl Store {
+    /// Turns journals of processes that ended into files, and merges small files. The store is locked.
+    fn settle(&self) -> Result<(), StoreError> {
+        for path in files(&self.folder, whole::PARTIAL, "")? {
+            std::fs::remove_file(&path).map_err(StoreError::io(&path, "removed"))?;
+        }
+        for path in files(&self.folder, journal::PREFIX, journal::SUFFIX)? {
+            if journal::lives(&path)? {
+                continue;
+            }
+            let rows = Other::default().catch_up(&path, &self.manifest.columns)?;
+            if !rows.is_empty() {
+                self.write_rows(&parquet_of(&path), &rows)?;
+            }
+            std::fs::remove_file(&path).map_err(StoreError::io(&path, "removed"))?;
+        }
+        let mut small = Vec::new();
+        for path in files(&self.folder, ROWS, PARQUET)? {
+            if decode::rows(&path)? < SMALL {
+                small.push(path);
+            }
+        }
+        if small.len() < MANY { Ok(()) } else { self.merge(&small, &|_| true) }
+    }
+
+    fn write_rows(&self, path: &Path, rows: &[Row]) -> Result<(), StoreError> {
+        let columns = self.columns();
+        write_whole(path, &mut |file| encode::write(&mut *file, &columns, rows).map_err(io_error))
+    }
+
+    /// Makes one file of several, of the rows that `keeps` wants. The store is locked.
+    fn merge(&self, paths: &[PathBuf], keeps: &dyn Fn(&Row) -> bool) -> Result<(), StoreError> {
+        let mut table = Table::new(self.columns());
+        paths.iter().try_for_each(|path| decode::append(path, &mut table))?;
+        let mut seen = HashSet::new();
+        let rows: Vec<Row> = table.rows().into_iter().filter(|row| seen.insert(row.key) && keeps(row)).collect();
+        if !rows.is_empty() {
+            self.write_rows(&self.folder.join(format!("{ROWS}{}{PARQUET}", unique_name())), &rows)?;
+        }
+        paths.iter().try_for_each(|path| std::fs::remove_file(path).map_err(StoreError::io(path, "removed")))
+    }
+
+    /// Removes the rows of points that failed, so that the next sweep runs these points again. Returns
+    /// the number of removed rows.
+    ///
+    /// # Errors
+    /// Another process adds to the store, or a file cannot be read or written.
+    pub fn forget_failures(&self) -> Result<usize, StoreError> {
+        let lock = locked(&self.folder)?;
+        for path in files(&self.folder, journal::PREFIX, journal::SUFFIX)? {
+            if journal::lives(&path)? {
+                let why = "a sweep is running in it; expected none while rows are removed".to_owned();
+                return Err(StoreError::Other { path: self.folder.clone(), why });
+            }
+        }
+        let failed = self.table(Some(&[column::FAILURE]), None)?;
+        let failed = (0..failed.len()).filter(|&row| failed.value(row, 0).is_some()).count();
+        if failed > 0 {
+            self.settle()?;
+            let paths = files(&self.folder, ROWS, PARQUET)?;
+            self.merge(&paths, &|row| row.failure.is_none())?;
+        }
+        drop(lock);
+        Ok(failed)
+    }
+}
+
+fn io_error(error: parquet::errors::ParquetError) -> io::Error {
+    match error {
+        parquet::errors::ParquetError::External(cause) => match cause.downcast::<io::Error>() {
+            Ok(cause) => *cause,
+            Err(cause) => io::Error::other(cause),
+        },
+        other => io::Error::other(other),
+    }
+}
+
+/// The lock of a store, which is held.
+fn locked(folder: &Path) -> Result<File, StoreError> {
+    let path = folder.join(LOCK);
+    let open = || -> io::Result<File> {
+        let mut file = OpenOptions::new().read(true).append(true).create(true).open(&path)?;
+        file.flush()?;
+        file.lock()?;
+        Ok(file)
+    };
+    open().map_err(StoreError::io(&path, "locked"))
+}
+
+/// Refuses a folder that holds other things than the beginnings of a store.
+fn foreign(folder: &Path) -> Result<(), StoreError> {
+    let known = |path: &PathBuf| {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        name == LOCK || name == manifest::FILE || name.starts_with(whole::PARTIAL)
+    };
+    match files(folder, "", "")?.iter().find(|path| !known(path)) {
+        Some(other) => {
+            let why = format!("it holds {}, and no store.json", other.file_name().unwrap_or_default().display());
+            Err(StoreError::NoStore { path: folder.to_owned(), why })
+        }
+        None => Ok(()),
+    }
+}
+
+/// The Parquet file that a journal becomes.
+fn parquet_of(journal: &Path) -> PathBuf {
+    let name = journal.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let name = name.trim_start_matches(journal::PREFIX).trim_end_matches(journal::SUFFIX);
+    journal.with_file_name(format!("{ROWS}{name}{PARQUET}"))
+}
+
+/// A name that no other process has given, on this machine or another.
+fn unique_name() -> String {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos());
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let host: String = host.trim().chars().filter(char::is_ascii_alphanumeric).collect();
+    format!("{now:x}-{host}-{}", std::process::id())
+}

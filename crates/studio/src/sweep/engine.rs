@@ -1,0 +1,317 @@
+//! Which point runs next, and what happens with its result.
+
+use super::SweepError;
+use super::memory::Memory;
+use super::plan::Plan;
+use super::pool::{Outcome, Pool};
+use super::queue::{Queue, Task};
+use super::repeat::Groups;
+use crate::space::Seeds;
+use crate::store::{Claim, Row, Writer};
+use crate::subject::{Failure, Why};
+use crate::value::Value;
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How long the sweep waits for a result before it looks whether it is to end.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// How a sweep runs.
+pub struct Options<'a> {
+    /// The number of points that run at the same time.
+    pub workers: usize,
+    /// Whether the sweep is to end at once.
+    pub stop: &'a dyn Fn() -> bool,
+}
+
+/// Sees what a sweep does.
+pub trait Watch {
+    /// A point has ended and its row is in the store.
+    fn row(&mut self, row: &Row, state: &State);
+    /// Some time has passed.
+    fn tick(&mut self, state: &State);
+}
+
+/// How far a sweep is.
+#[derive(Clone, Debug, Default)]
+pub struct State {
+    /// Rows that the whole sweep has; with `until`, the fewest.
+    pub whole: u64,
+    /// Rows that were in the store before, or that another process has added.
+    pub before: u64,
+    /// Rows that this sweep has added.
+    pub added: u64,
+    /// Rows of this sweep that are failures.
+    pub failed: u64,
+    /// Points that run.
+    pub running: usize,
+    /// The time since the beginning.
+    pub elapsed: Duration,
+    /// The best value of the goal's metric so far.
+    pub best: Option<Best>,
+}
+
+/// A value of the goal's metric, and the point that gave it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Best {
+    /// The value.
+    pub value: f64,
+    /// The coordinates that axes give, as `lock=mcs threads=4`.
+    pub point: String,
+}
+
+impl State {
+    /// Rows that this sweep adds a second.
+    pub fn rate(&self) -> f64 {
+        self.added as f64 / self.elapsed.as_secs_f64().max(1e-9)
+    }
+
+    /// How long the rest takes at the rate so far; `None` before the first row.
+    pub fn left(&self) -> Option<Duration> {
+        let rest = self.whole.saturating_sub(self.before + self.added) as f64;
+        (self.added > 0).then(|| Duration::try_from_secs_f64(rest / self.rate()).ok()).flatten()
+    }
+}
+
+/// Why a sweep ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// All points have their rows.
+    Done,
+    /// The budget is used up.
+    Budget,
+    /// [`Options::stop`] said so.
+    Stopped,
+}
+
+/// Runs the points of a space that the store lacks. Rows are in the store as soon as their points have
+/// ended; points that run when the sweep is stopped have none.
+///
+/// # Errors
+/// The store cannot be read or written, or a coupled value does not fit into its column.
+pub fn sweep(
+    plan: &Arc<Plan>,
+    writer: &mut Writer,
+    options: &Options<'_>,
+    watch: &mut dyn Watch,
+) -> Result<(End, State), SweepError> {
+    let space = &plan.space;
+    let mut sweep = Sweep {
+        plan,
+        writer,
+        pool: Pool::new(plan, options.workers.max(1)),
+        queue: Queue::new(plan),
+        more: VecDeque::new(),
+        theirs: VecDeque::new(),
+        running: HashMap::new(),
+        groups: Groups::default(),
+        memory: Memory::new(space.limits.memory),
+        began: Instant::now(),
+        started: 0,
+        state: State { whole: plan.rows(), ..State::default() },
+    };
+    let end = sweep.run(options, watch)?;
+    sweep.look();
+    Ok((end, sweep.state))
+}
+
+struct Sweep<'a> {
+    plan: &'a Arc<Plan>,
+    writer: &'a mut Writer,
+    pool: Pool,
+    queue: Queue,
+    /// Repetitions, which come before new points.
+    more: VecDeque<Task>,
+    /// Points that another process has begun.
+    theirs: VecDeque<Task>,
+    running: HashMap<u64, Task>,
+    groups: Groups,
+    memory: Memory,
+    began: Instant,
+    /// Points that this sweep has begun.
+    started: u64,
+    state: State,
+}
+
+/// What became of an attempt to begin a point.
+enum Begun {
+    /// It runs, or has its row.
+    Yes,
+    /// Threads or memory are lacking until another point ends.
+    Later,
+    /// There is none left to begin.
+    Nothing,
+}
+
+impl Sweep<'_> {
+    fn run(&mut self, options: &Options<'_>, watch: &mut dyn Watch) -> Result<End, SweepError> {
+        loop {
+            let mut nothing = false;
+            let spent = loop {
+                if (options.stop)() {
+                    return Ok(End::Stopped);
+                }
+                if self.is_spent() {
+                    break true;
+                }
+                match self.begin(watch)? {
+                    Begun::Yes => {}
+                    Begun::Later => break false,
+                    Begun::Nothing => {
+                        nothing = true;
+                        break false;
+                    }
+                }
+            };
+            if self.running.is_empty() && spent {
+                let all = self.state.before + self.state.added >= self.state.whole;
+                return Ok(if all { End::Done } else { End::Budget });
+            }
+            if self.running.is_empty() && nothing && self.theirs.is_empty() {
+                return Ok(End::Done);
+            }
+            if nothing && self.running.is_empty() {
+                // Another process runs what is left: its rows, or its end, will be seen.
+                std::thread::sleep(LOOK);
+                self.more.append(&mut self.theirs);
+            }
+            if let Some((ticket, outcome)) = self.pool.wait(LOOK) {
+                self.ended(ticket, outcome, watch)?;
+            }
+            if let Some(limit) = self.plan.space.limits.time {
+                for ticket in self.pool.give_up(limit) {
+                    let reason = format!("ran longer than {} s", limit.as_secs_f64());
+                    self.ended(ticket, Err(Failure::new(Why::Time, reason)), watch)?;
+                }
+            }
+            self.look();
+            watch.tick(&self.state);
+        }
+    }
+
+    fn look(&mut self) {
+        self.state.elapsed = self.began.elapsed();
+        self.state.running = self.pool.running();
+    }
+
+    fn is_spent(&self) -> bool {
+        let budget = &self.plan.space.budget;
+        budget.points.is_some_and(|points| self.started >= points)
+            || budget.time.is_some_and(|time| self.began.elapsed() >= time)
+    }
+
+    /// Begins a point, or learns that it has its row.
+    fn begin(&mut self, watch: &mut dyn Watch) -> Result<Begun, SweepError> {
+        if !self.pool.is_free() {
+            return Ok(Begun::Later);
+        }
+        let next = match self.more.pop_front() {
+            Some(task) => Some(task),
+            None => self.queue.pop()?,
+        };
+        let Some(mut task) = next else { return Ok(Begun::Nothing) };
+        if self.writer.has(task.key) {
+            return self.was_done(task);
+        }
+        if task.failure.is_none() {
+            if let Some(reason) = self.memory.refuses(task.memory) {
+                task.failure = Some(Failure::new(Why::Memory, reason));
+            } else if !self.memory.has_room(task.memory, self.pool.running()) {
+                self.queue.push_front(task);
+                return Ok(Begun::Later);
+            }
+        }
+        match self.writer.claim(task.key)? {
+            Claim::Done => return self.was_done(task),
+            Claim::Theirs => {
+                self.theirs.push_back(task);
+                return Ok(Begun::Yes);
+            }
+            Claim::Mine => {}
+        }
+        self.started += 1;
+        match task.failure.take() {
+            Some(failure) => self.record(&task, Err(failure), watch)?,
+            None => {
+                self.memory.take(task.memory);
+                let ticket = self.pool.start(task.number, task.seed);
+                self.running.insert(ticket, task);
+            }
+        }
+        Ok(Begun::Yes)
+    }
+
+    /// A point has its row already.
+    fn was_done(&mut self, task: Task) -> Result<Begun, SweepError> {
+        self.state.before += 1;
+        let figures = self.writer.figures(task.key).map(<[_]>::to_vec);
+        // A failure has a row of nulls, which are no figures.
+        let figures = figures.filter(|figures| figures.iter().all(Option::is_some));
+        self.repeat(&task, figures)?;
+        Ok(Begun::Yes)
+    }
+
+    fn ended(&mut self, ticket: u64, outcome: Outcome, watch: &mut dyn Watch) -> Result<(), SweepError> {
+        let Some(task) = self.running.remove(&ticket) else { return Ok(()) };
+        self.memory.give_back(task.memory);
+        self.record(&task, outcome, watch)
+    }
+
+    fn record(&mut self, task: &Task, outcome: Outcome, watch: &mut dyn Watch) -> Result<(), SweepError> {
+        let settings = self.plan.settings(&task.point);
+        let (figures, failure) = match outcome {
+            Ok(figures) => (figures, None),
+            Err(failure) => (vec![None; self.plan.metric_count()], Some(failure)),
+        };
+        let row = Row {
+            key: task.key,
+            coordinates: self.plan.fitted(&task.point)?,
+            seed: task.seed,
+            figures,
+            failure,
+            command: self.plan.subject.repeat(&settings, task.seed),
+        };
+        self.writer.record(row.clone())?;
+        self.state.added += 1;
+        self.state.failed += u64::from(row.failure.is_some());
+        self.compare(task, &row);
+        let figures = self.plan.until_places().map(|places| places.iter().map(|&at| number(&row, at)).collect());
+        self.repeat(task, figures.filter(|_| row.failure.is_none()))?;
+        self.look();
+        watch.row(&row, &self.state);
+        Ok(())
+    }
+
+    /// Notes the row if it is the best so far.
+    fn compare(&mut self, task: &Task, row: &Row) {
+        let Some((goal, at)) = self.plan.goal() else { return };
+        let Some(value) = number(row, at) else { return };
+        let better = |best: &Best| if goal.most { value > best.value } else { value < best.value };
+        if self.state.best.as_ref().is_none_or(better) {
+            let axes = self.plan.space.axes.len();
+            let shown = self.plan.settings(&task.point).into_iter().take(axes);
+            let point = shown.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ");
+            self.state.best = Some(Best { value, point });
+        }
+    }
+
+    /// Adds the next repetition of a point, if its interval is still too wide.
+    fn repeat(&mut self, task: &Task, figures: Option<Vec<Option<f64>>>) -> Result<(), SweepError> {
+        let seeds = &self.plan.space.seeds;
+        let Some(seed) = self.groups.ended(seeds, task.number, task.seed, figures) else { return Ok(()) };
+        if let Seeds::Until { .. } = seeds
+            && let Some((point, prepared)) = self.plan.prepare(task.number, &[seed])?
+        {
+            let point = Arc::new(point);
+            self.state.whole += 1;
+            self.more.extend(prepared.into_iter().map(|prepared| Task::new(task.number, &point, prepared).1));
+        }
+        Ok(())
+    }
+}
+
+/// A figure of a row as a number.
+fn number(row: &Row, at: usize) -> Option<f64> {
+    row.figures.get(at)?.as_ref().and_then(Value::number)
+}

@@ -1,0 +1,126 @@
+//! Threads that each run one point at a time. A point that runs too long is given up: its thread ends
+//! with the point, and another takes its place.
+
+use super::plan::Plan;
+use crate::subject::{Failure, Why};
+use crate::value::Value;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Bytes of a thread's stack, as the main thread has them.
+const STACK: usize = 8 << 20;
+
+/// What a point gave: the values of the metrics.
+pub(super) type Outcome = Result<Vec<Option<Value>>, Failure>;
+
+/// A point for a thread.
+struct Order {
+    ticket: u64,
+    number: u64,
+    seed: u64,
+}
+
+struct Worker {
+    orders: Sender<Order>,
+    /// The ticket of the point that runs, and when it began.
+    runs: Option<(u64, Instant)>,
+}
+
+/// The threads.
+pub(super) struct Pool {
+    plan: Arc<Plan>,
+    workers: Vec<Worker>,
+    results: Receiver<(u64, Outcome)>,
+    sender: Sender<(u64, Outcome)>,
+    tickets: u64,
+}
+
+impl Pool {
+    pub(super) fn new(plan: &Arc<Plan>, workers: usize) -> Pool {
+        let (sender, results) = channel();
+        let mut pool = Pool { plan: plan.clone(), workers: Vec::new(), results, sender, tickets: 0 };
+        pool.workers = (0..workers).map(|_| pool.worker()).collect();
+        pool
+    }
+
+    fn worker(&self) -> Worker {
+        let (orders, next) = channel::<Order>();
+        let (plan, results) = (self.plan.clone(), self.sender.clone());
+        let work = move || {
+            while let Ok(Order { ticket, number, seed }) = next.recv() {
+                if results.send((ticket, run(&plan, number, seed))).is_err() {
+                    break;
+                }
+            }
+        };
+        // If no thread can be made, the channel is closed, and the order is answered by its failure.
+        let _ = thread::Builder::new().name("point".to_owned()).stack_size(STACK).spawn(work);
+        Worker { orders, runs: None }
+    }
+
+    /// The number of points that run.
+    pub(super) fn running(&self) -> usize {
+        self.workers.iter().filter(|worker| worker.runs.is_some()).count()
+    }
+
+    /// Whether a thread has nothing to do.
+    pub(super) fn is_free(&self) -> bool {
+        self.running() < self.workers.len()
+    }
+
+    /// Runs a point on a thread that has nothing to do. Returns the ticket of its result.
+    pub(super) fn start(&mut self, number: u64, seed: u64) -> u64 {
+        self.tickets += 1;
+        let ticket = self.tickets;
+        if let Some(worker) = self.workers.iter_mut().find(|worker| worker.runs.is_none()) {
+            worker.runs = Some((ticket, Instant::now()));
+            if worker.orders.send(Order { ticket, number, seed }).is_err() {
+                let failure = Failure::new(Why::Failed, "no thread could be made for it");
+                // The receiver lives as long as the pool.
+                let _ = self.sender.send((ticket, Err(failure)));
+            }
+        }
+        ticket
+    }
+
+    /// The next result, if one comes in time.
+    pub(super) fn wait(&mut self, longest: Duration) -> Option<(u64, Outcome)> {
+        loop {
+            match self.results.recv_timeout(longest) {
+                Ok((ticket, outcome)) => {
+                    let worker = self.workers.iter_mut().find(|worker| worker.runs.is_some_and(|(of, _)| of == ticket));
+                    // The result of a point that was given up comes too late.
+                    if let Some(worker) = worker {
+                        worker.runs = None;
+                        return Some((ticket, outcome));
+                    }
+                }
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return None,
+            }
+        }
+    }
+
+    /// Gives up the points that run longer than `limit`. Returns their tickets.
+    pub(super) fn give_up(&mut self, limit: Duration) -> Vec<u64> {
+        let mut given_up = Vec::new();
+        for at in 0..self.workers.len() {
+            if let Some((ticket, _)) = self.workers[at].runs.filter(|(_, began)| began.elapsed() > limit) {
+                given_up.push(ticket);
+                self.workers[at] = self.worker();
+            }
+        }
+        given_up
+    }
+}
+
+/// Runs a point. A panic is a failure of the point.
+fn run(plan: &Plan, number: u64, seed: u64) -> Outcome {
+    catch_unwind(AssertUnwindSafe(|| plan.run(number, seed))).unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+        let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+        Err(Failure::new(Why::Panic, text.unwrap_or_else(|| "panicked".to_owned())))
+    })
+}

@@ -1,0 +1,421 @@
+use super::*;
+use crate::hash::Pieces;
+use crate::space::{Looked, Space};
+use crate::store::{Format, SpaceText, Store, StoreError, Writer};
+use crate::subject::{Failure, Figure, Job, Settings, Subject, Why};
+use crate::value::{Kind, Value};
+use baton_needs::property;
+use proptest::prelude::*;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::time::Duration;
+
+/// A command with the options x and y, whose figures follow from these and the seed.
+#[derive(Default)]
+struct Toy {
+    runs: AtomicUsize,
+    version: &'static str,
+}
+
+fn option(settings: Settings<'_>, name: &str) -> f64 {
+    settings.iter().find(|(known, _)| *known == name).and_then(|(_, value)| value.number()).unwrap_or(0.0)
+}
+
+impl Subject for Toy {
+    fn command(&self) -> &str {
+        "toy"
+    }
+
+    fn version(&self) -> String {
+        format!("toy {}", self.version)
+    }
+
+    fn check(&self, name: &str) -> Result<(), String> {
+        if ["x", "y", "z", "name"].contains(&name) {
+            Ok(())
+        } else {
+            Err(format!("unknown setting `{name}` of `baton toy`"))
+        }
+    }
+
+    fn lookup(&self, known: Settings<'_>, name: &str) -> Looked {
+        match name {
+            "size" if option(known, "x") == 13.0 => Looked::Invalid("there is no size 13".into()),
+            "size" => Looked::Value(Value::Whole(100)),
+            _ => Looked::Unknown(vec!["size".into()]),
+        }
+    }
+
+    fn figure(&self, name: &str) -> Result<Figure, Vec<String>> {
+        match name {
+            "sum" | "deep.noise" | "deep.exact" => Ok(Figure {
+                path: name.into(),
+                kind: if name == "sum" { Kind::Whole } else { Kind::Number },
+                unit: "apples".into(),
+                what: "What a test counts.".into(),
+            }),
+            _ => Err(vec!["sum".into()]),
+        }
+    }
+
+    fn usual(&self, _: Settings<'_>) -> Vec<String> {
+        vec!["sum".into()]
+    }
+
+    fn prepare(&self, settings: Settings<'_>, seed: u64) -> Result<Job, Failure> {
+        let (x, y) = (option(settings, "x"), option(settings, "y"));
+        if x == 7.0 {
+            return Err(Failure::new(Why::Invalid, "x is 7"));
+        }
+        let pieces = Pieces::default().and(self.version()).and(seed.to_string());
+        let key = settings.iter().fold(pieces, |all, (name, value)| all.and(name).and(value.to_string())).key();
+        self.runs.fetch_add(0, SeqCst);
+        let run = move || match x as i64 {
+            8 => Err(Failure::new(Why::Deadlock, "x is 8")),
+            9 => panic!("x is 9"),
+            10 => {
+                std::thread::sleep(Duration::from_secs(3));
+                Ok(serde_json::json!({ "sum": 10 }))
+            }
+            _ => {
+                let noise = ((seed * 7919) % 100) as f64 / 100.0;
+                // Most of these need all 17 digits.
+                let exact = (x * 7.3 + y + noise).exp2() / 3.0;
+                Ok(
+                    serde_json::json!({ "sum": x as i64 + y as i64, "deep": { "noise": 10.0 + y * noise, "exact": exact } }),
+                )
+            }
+        };
+        let memory = if x == 11.0 { 1 << 40 } else { 1 << 20 };
+        Ok(Job { key, cost: x, memory, run: Box::new(run) })
+    }
+
+    fn repeat(&self, settings: Settings<'_>, seed: u64) -> String {
+        self.runs.fetch_add(1, SeqCst);
+        settings.iter().fold(format!("toy --seed={seed}"), |all, (name, value)| format!("{all} --{name}={value}"))
+    }
+}
+
+/// Sees nothing.
+struct Quiet;
+
+impl Watch for Quiet {
+    fn row(&mut self, _: &crate::store::Row, _: &State) {}
+    fn tick(&mut self, _: &State) {}
+}
+
+fn space(text: &str) -> Space {
+    Space::from_toml(&format!("command = \"toy\"\n{text}"), "toy.toml", Path::new("."), &Vec::new).unwrap()
+}
+
+fn plan(text: &str) -> Arc<Plan> {
+    Arc::new(Plan::new(space(text), Arc::new(Toy::default())).unwrap())
+}
+
+fn open(plan: &Plan, folder: &Path) -> Result<Writer, StoreError> {
+    Writer::open(folder, &plan.manifest(SpaceText::default()), &plan.until())
+}
+
+/// Sweeps, and leaves the journal as a killed process would.
+fn killed(plan: &Arc<Plan>, folder: &Path, workers: usize) -> (End, State) {
+    let mut writer = open(plan, folder).unwrap();
+    sweep(plan, &mut writer, &Options { workers, stop: &|| false }, &mut Quiet).unwrap()
+}
+
+fn whole(plan: &Arc<Plan>, folder: &Path) -> (End, State) {
+    let mut writer = open(plan, folder).unwrap();
+    let ended = sweep(plan, &mut writer, &Options { workers: 2, stop: &|| false }, &mut Quiet).unwrap();
+    writer.close().unwrap();
+    ended
+}
+
+fn csv(folder: &Path) -> String {
+    let table = Store::open(folder).unwrap().table(None, None).unwrap();
+    let mut out = Vec::new();
+    table.write(Format::Csv, &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+/// The columns of a table without keys and commands.
+fn rows(folder: &Path, names: &[&str]) -> Vec<String> {
+    let table = Store::open(folder).unwrap().table(Some(names), None).unwrap();
+    let cells = |row| table.row(row).map(|value| value.map_or("-".into(), |value: Value| value.to_string()));
+    (0..table.len()).map(|row| cells(row).collect::<Vec<String>>().join(" ")).collect()
+}
+
+const GRID: &str = "seeds = [2, 5]\n[axes]\nx = [1, 2, 3]\ny = [0.5, 4]\n[set]\nz = \"= size / x\"\n";
+
+#[test]
+fn a_sweep_fills_the_store_and_runs_no_point_twice() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("a/toy.store");
+    let plan = plan(GRID);
+    let (end, state) = whole(&plan, &store);
+    assert_eq!((end, state.added, state.whole, state.failed), (End::Done, 12, 12, 0));
+    let found = rows(&store, &["x", "y", "z", "seed", "sum", "failure", "command"]);
+    assert_eq!(found.len(), 12);
+    assert_eq!(found[0], "1 0.5 100 2 1 - toy --seed=2 --x=1 --y=0.5 --z=100");
+    assert_eq!(found[11], "3 4 33.333333333333336 5 7 - toy --seed=5 --x=3 --y=4 --z=33.333333333333336");
+    let (end, state) = whole(&plan, &store);
+    assert_eq!((end, state.added, state.before), (End::Done, 0, 12));
+    // A larger space goes on in the same store.
+    let (_, state) = whole(&self::plan(&GRID.replace("[1, 2, 3]", "[1, 2, 3, 4]")), &store);
+    assert_eq!((state.added, state.before), (4, 12));
+    let columns = Store::open(&store).unwrap().columns();
+    let sum = columns.iter().find(|column| column.name == "sum").unwrap();
+    assert_eq!((sum.unit.as_str(), sum.what.as_str()), ("apples", "What a test counts."));
+}
+
+#[test]
+fn a_failing_point_is_a_row_and_never_the_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let plan = plan(
+        "limits = { seconds = 0.5, memory_mib = 100 }\n[axes]\nx = [6, 7, 8, 9, 10, 11, 13]\n[set]\ny = \"= size\"\n",
+    );
+    let (end, state) = whole(&plan, folder.path());
+    assert_eq!((end, state.added, state.failed), (End::Done, 7, 6));
+    assert_eq!(
+        rows(folder.path(), &["x", "sum", "failure", "reason"]),
+        [
+            "6 106 - -",
+            "7 - invalid x is 7",
+            "8 - deadlock x is 8",
+            "9 - panic x is 9",
+            "10 - time ran longer than 0.5 s",
+            "11 - memory needs about 1048576 MiB of memory; the limit is 100 MiB",
+            "13 - invalid there is no size 13",
+        ]
+    );
+    assert_eq!(whole(&plan, folder.path()).1.added, 0, "a failed point is not run again");
+    let store = Store::open(folder.path()).unwrap();
+    assert_eq!(store.forget_failures().unwrap(), 6);
+    assert_eq!(rows(folder.path(), &["x"]), ["6"]);
+    assert_eq!(whole(&plan, folder.path()).1.added, 6);
+}
+
+#[test]
+fn points_are_repeated_until_their_intervals_are_narrow() {
+    let text = "seeds = { least = 3, most = 12 }\nuntil = { noise = \"3%\" }\nmetrics = [{ name = \"noise\", value = \"deep.noise\" }]\n[axes]\nx = [1]\ny = [0, 1, 20]\n";
+    let folder = tempfile::tempdir().unwrap();
+    let (_, state) = whole(&plan(text), folder.path());
+    let count = |store: &Path, y: &str| rows(store, &["y"]).iter().filter(|row| *row == y).count();
+    assert_eq!((count(folder.path(), "0"), count(folder.path(), "20")), (3, 12));
+    let middle = count(folder.path(), "1");
+    assert!((4..12).contains(&middle), "{middle}");
+    assert_eq!(state.whole, state.added);
+    let parts = tempfile::tempdir().unwrap();
+    let stepwise = plan(&format!("budget = {{ points = 2 }}\n{text}"));
+    while whole(&stepwise, parts.path()).0 == End::Budget {}
+    assert_eq!(csv(parts.path()), csv(folder.path()));
+}
+
+#[test]
+fn two_sweeps_share_a_store_and_share_the_points() {
+    let folder = tempfile::tempdir().unwrap();
+    let toy = Arc::new(Toy::default());
+    let text = "[axes]\nx = { from = 100, to = 139, step = 1 }\ny = { from = 1, to = 10, step = 1 }\n";
+    let plan = Arc::new(Plan::new(space(text), toy.clone()).unwrap());
+    let added: u64 = std::thread::scope(|scope| {
+        let both: Vec<_> = (0..2).map(|_| scope.spawn(|| whole(&plan, folder.path()).1.added)).collect();
+        both.into_iter().map(|one| one.join().unwrap()).sum()
+    });
+    assert_eq!((added, toy.runs.load(SeqCst)), (400, 400));
+    assert_eq!(rows(folder.path(), &["x"]).len(), 400);
+    // Neither leaves a journal or a partial file.
+    for entry in folder.path().read_dir().unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        assert!(name.ends_with(".parquet") || ["store.json", "store.lock"].contains(&name.as_str()), "{name}");
+    }
+}
+
+#[test]
+fn what_a_living_process_has_begun_is_left_to_it() {
+    use crate::store::Claim;
+    let folder = tempfile::tempdir().unwrap();
+    let plan = plan(GRID);
+    let key = plan.prepare(0, &[2]).unwrap().unwrap().1[0].key;
+    let mut first = open(&plan, folder.path()).unwrap();
+    let mut second = open(&plan, folder.path()).unwrap();
+    assert_eq!(first.claim(key).unwrap(), Claim::Mine);
+    assert_eq!(second.claim(key).unwrap(), Claim::Theirs);
+    assert_eq!(Store::open(folder.path()).unwrap().running().unwrap(), 1);
+    drop(first);
+    assert_eq!(second.claim(key).unwrap(), Claim::Mine, "the process that had begun it is gone");
+}
+
+#[test]
+fn small_files_are_merged() {
+    let folder = tempfile::tempdir().unwrap();
+    let plan = plan("budget = { points = 1 }\n[axes]\nx = { from = 100, to = 139, step = 1 }\n");
+    while whole(&plan, folder.path()).0 == End::Budget {}
+    let files = folder.path().read_dir().unwrap().count();
+    assert!(files < 20, "{files} files");
+    assert_eq!(rows(folder.path(), &["x"]).len(), 40);
+}
+
+#[test]
+fn a_store_of_something_else_is_refused_and_left_as_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    whole(&plan(GRID), folder.path());
+    let before = csv(folder.path());
+    let refused = |space: Space, toy: Toy| {
+        let plan = Plan::new(space, Arc::new(toy)).unwrap();
+        let Err(error) = open(&plan, folder.path()) else { panic!("the store was opened") };
+        assert!(error.is_input());
+        error.to_string().replace(&folder.path().display().to_string(), "DIR")
+    };
+    let grid = |from: &str, to: &str| space(&GRID.replace(from, to));
+    assert_eq!(
+        refused(grid("y = [", "name = ["), Toy::default()),
+        "DIR: is of another space: it has no coordinate `name`"
+    );
+    assert_eq!(
+        refused(grid("y = [0.5, 4]", ""), Toy::default()),
+        "DIR: is of another space, which has a coordinate `y`"
+    );
+    assert_eq!(
+        refused(grid("[1, 2, 3]", "[0.5]"), Toy::default()),
+        "DIR: is of another space: coordinate `x` has whole numbers there, and numbers here"
+    );
+    assert_eq!(
+        refused(space(&format!("metrics = [\"deep.noise\"]\n{GRID}")), Toy::default()),
+        "DIR: is of another space: it has no metric `deep.noise`"
+    );
+    assert_eq!(
+        refused(space(GRID), Toy { version: "2", ..Toy::default() }),
+        "DIR: its rows were computed by toy , and this is toy 2"
+    );
+    assert_eq!(csv(folder.path()), before);
+    let manifest = folder.path().join("store.json");
+    let text = std::fs::read_to_string(&manifest).unwrap();
+    std::fs::write(&manifest, text.replace("baton-store/1", "baton-store/2")).unwrap();
+    assert_eq!(
+        refused(space(GRID), Toy::default()),
+        "DIR: this store has the form baton-store/2, and this baton reads baton-store/1"
+    );
+    std::fs::remove_file(&manifest).unwrap();
+    assert!(refused(space(GRID), Toy::default()).starts_with("DIR: is no store: it holds rows-"));
+    assert!(
+        Store::open(&folder.path().join("none"))
+            .err()
+            .unwrap()
+            .to_string()
+            .ends_with("is no store: there is no such folder")
+    );
+}
+
+#[test]
+fn a_space_is_checked_before_anything_runs() {
+    let refused = |text: &str| {
+        let error = Plan::new(space(text), Arc::new(Toy::default())).err().unwrap();
+        (error.to_string(), error.hint.unwrap_or_default())
+    };
+    let said = |text: &str| refused(text).0;
+    assert_eq!(said("[axes]\nw = [1]"), "toy.toml:3: unknown setting `w` of `baton toy`");
+    assert_eq!(said("[axes]\nkey = [1]"), "toy.toml:3: every store has a column `key` of its own");
+    assert_eq!(
+        refused("metrics = [\"sums\"]\n[axes]\nx = [1]"),
+        ("toy.toml:2: unknown metric `sums` of `baton toy`".into(), "did you mean `sum`?".into())
+    );
+    assert_eq!(
+        refused("metrics = [{ name = \"m\", value = \"= 2 * sums\" }]\n[axes]\nx = [1]").0,
+        "toy.toml:2: unknown metric `sums` of `baton toy`"
+    );
+    assert_eq!(
+        said("constraints = [\"x > 0\", \"x > 5\"]\n[axes]\nx = [1, 2]"),
+        "toy.toml:2: no point meets the constraint `x > 5`: the space is empty"
+    );
+    assert_eq!(
+        said("constraints = [\"x > 1\", \"x < 2\"]\n[axes]\nx = [1, 2]"),
+        "toy.toml:2: no point meets all constraints: the space is empty"
+    );
+    assert_eq!(
+        said("goal = \"most noise\"\n[axes]\nx = [1]"),
+        "toy.toml: `goal` names `noise`, which is no metric of this space; expected one of sum"
+    );
+    assert_eq!(
+        refused("[set]\nx = \"= sice\""),
+        ("toy.toml:3: `sice`: unknown name `sice`".into(), "did you mean `size`?".into())
+    );
+    let mut other = space("[axes]\nx = [1]");
+    other.command = "sim".into();
+    let error = Plan::new(other, Arc::new(Toy::default())).err().unwrap().to_string();
+    assert_eq!(error, "toy.toml: is for `baton sim`, not `baton toy`");
+}
+
+#[test]
+fn a_condition_selects_rows_and_names_its_columns() {
+    let folder = tempfile::tempdir().unwrap();
+    whole(&plan(GRID), folder.path());
+    let store = Store::open(folder.path()).unwrap();
+    let select = |text: &str| store.table(Some(&["x"]), Some(&crate::expr::Expr::parse(text).unwrap()));
+    assert_eq!(select("x >= 2 and y == 4 and seed == 5").unwrap().len(), 2);
+    assert_eq!(select("failure == 'none'").unwrap().len(), 12);
+    let said = |text: &str| select(text).unwrap_err().to_string();
+    assert!(
+        said("w > 1")
+            .ends_with("unknown column `w`; expected one of key, x, y, z, seed, sum, failure, reason, command")
+    );
+    assert!(said("x").ends_with("; expected true or false"));
+}
+
+#[test]
+fn rows_come_out_as_csv_json_lines_and_parquet() {
+    let folder = tempfile::tempdir().unwrap();
+    let plan = plan("[axes]\nx = [1, 8]\nname = [\"a, \\\"b\\\"\"]\n");
+    whole(&plan, &folder.path().join("store"));
+    let table =
+        Store::open(&folder.path().join("store")).unwrap().table(Some(&["x", "name", "sum", "failure"]), None).unwrap();
+    let text = |format| {
+        let mut out = Vec::new();
+        table.write(format, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    };
+    assert_eq!(text(Format::Csv), "x,name,sum,failure\n1,\"a, \"\"b\"\"\",1,\n8,\"a, \"\"b\"\"\",,deadlock\n");
+    let second = text(Format::JsonLines).lines().nth(1).unwrap().parse::<serde_json::Value>().unwrap();
+    assert_eq!(second, serde_json::json!({ "x": 8, "name": "a, \"b\"", "sum": null, "failure": "deadlock" }));
+    let path = folder.path().join("all.parquet");
+    table.save(Format::Parquet, &path).unwrap();
+    use parquet::file::reader::{FileReader, SerializedFileReader};
+    let file = SerializedFileReader::new(std::fs::File::open(path).unwrap()).unwrap();
+    let rows: Vec<String> = file.get_row_iter(None).unwrap().map(|row| row.unwrap().to_string()).collect();
+    assert_eq!(rows[1], "{x: 8, name: \"a, \"b\"\", sum: null, failure: \"deadlock\"}");
+    let described = file.metadata().file_metadata().key_value_metadata().unwrap();
+    assert!(
+        described
+            .iter()
+            .any(|pair| pair.key == "baton.columns" && pair.value.as_ref().unwrap().contains("\"unit\":\"apples\""))
+    );
+}
+
+proptest! {
+    #![proptest_config(property!(12))]
+
+    /// A sweep that was killed after any number of points, again and again, leaves the same store as
+    /// one that was not, also if the last line of a journal is torn.
+    #[test]
+    fn resuming_from_any_prefix_gives_the_same_store(steps in prop::collection::vec((1_u64..9, any::<bool>()), 1..6)) {
+        let text = "seeds = 2\nmetrics = [\"sum\", \"deep.exact\"]\n[axes]\nx = { from = 1, to = 9, step = 1 }\ny = [1, 2]\n";
+        let undisturbed = tempfile::tempdir().unwrap();
+        whole(&plan(text), undisturbed.path());
+        let folder = tempfile::tempdir().unwrap();
+        let toy = Arc::new(Toy::default());
+        let mut added = 0;
+        for (points, torn) in steps {
+            let plan = Arc::new(Plan::new(space(&format!("budget = {{ points = {points} }}\n{text}")), toy.clone()).unwrap());
+            added += killed(&plan, folder.path(), 2).1.added;
+            for entry in folder.path().read_dir().unwrap() {
+                let path = entry.unwrap().path();
+                if torn && path.extension().is_some_and(|ending| ending == "jsonl") {
+                    let half = std::fs::read_to_string(&path).unwrap() + "{\"key\":\"00";
+                    std::fs::write(&path, half).unwrap();
+                }
+            }
+        }
+        let plan = Arc::new(Plan::new(space(text), toy.clone()).unwrap());
+        added += whole(&plan, folder.path()).1.added;
+        prop_assert_eq!(csv(folder.path()), csv(undisturbed.path()));
+        prop_assert_eq!((added, toy.runs.load(SeqCst)), (36, 36));
+    }
+}
