@@ -10,7 +10,7 @@ use super::system::{self, Known};
 use super::workload::Chosen;
 use crate::{chips, ui};
 use baton_chip::account::{LockRecorder, Shares};
-use baton_chip::{Chip, CoreCounts, Counters, MemoryCounts, Outcome, PortCounts, ThreadCounts};
+use baton_chip::{Chip, CoreCounts, Counters, MemoryCounts, NetworkCounts, Outcome, PortCounts, ThreadCounts};
 use baton_trace::Trace;
 use baton_trace::analysis::{Analysis, LockStats};
 use baton_workloads::Figure;
@@ -58,8 +58,7 @@ figures! {
         context_switches: u64 as "switches",
         /// The counters of the memory system; from l2_hits on, 0 on a chip of fixed latencies.
         memory: Group<MemoryCounts>,
-        /// Sum over all flits of the routers that each passed.
-        flit_hops: u64 as "flit hops",
+        @flat network: NetworkCounts,
         /// The cores, in the order of their numbers; empty on a chip of fixed latencies.
         by_core: Vec<CoreFigures>,
         /// The devices, in the order of their numbers; left out on a chip without any.
@@ -307,7 +306,7 @@ impl Figures {
             acquisitions: chosen.recorder.acquisitions(),
             context_switches: outcome.switches,
             memory: Group(outcome.memory),
-            flit_hops: outcome.network.flit_hops,
+            network: outcome.network,
             by_core: (0..).zip(&outcome.cores).map(CoreFigures::new).collect(),
             by_device: outcome.devices.iter().map(DeviceFigures::new).collect(),
             energy: None,
