@@ -6,12 +6,15 @@ use super::page;
 use crate::error::BadInput;
 use crate::ui;
 use anyhow::Context;
+use baton_host::launch::signals::{PassedOn, asked_to_end};
+use baton_noc::NocError;
 use baton_noc::experiment::{Experiment, Point, bisect_saturation};
+use baton_studio::sweep::each;
 use indicatif::{ProgressBar, ProgressStyle};
-use rayon::prelude::*;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 /// Options of `baton noc sweep`.
 #[derive(clap::Args)]
@@ -97,8 +100,23 @@ fn variants(args: &Args) -> anyhow::Result<Vec<(String, Experiment)>> {
     values.split(',').map(|v| one(v.trim())).collect()
 }
 
+/// A run of a sweep.
+enum Task {
+    /// A variant at a load.
+    Load(usize, usize),
+    /// The search for a variant's saturation load.
+    Search(usize),
+}
+
+/// What a run gave.
+enum Gave {
+    Point(Box<Point>),
+    Saturation(Option<f64>, Vec<Point>),
+}
+
 /// Runs all loads of all variants and the searches for saturation loads, in parallel on all cores.
-fn sweep(args: &Args, rates: &[f64]) -> anyhow::Result<Vec<Swept>> {
+/// Returns whether all ended before Ctrl-C; points that did not are left out.
+fn sweep(args: &Args, rates: &[f64]) -> anyhow::Result<(Vec<Swept>, bool)> {
     let variants = variants(args)?;
     if let Some((name, _)) = variants.iter().find(|(_, e)| e.traffic.iter().any(|f| f.batch > 0)) {
         let what = format!("{name}: a batch runs to its end at any load: sweep without `--batch`");
@@ -106,32 +124,62 @@ fn sweep(args: &Args, rates: &[f64]) -> anyhow::Result<Vec<Swept>> {
     }
     let bar = ProgressBar::new((rates.len() * variants.len()) as u64);
     bar.set_style(ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}").context("progress bar")?);
-    let one = |(name, experiment): (String, Experiment)| {
-        let (points, saturation) = rayon::join(
-            || {
-                let at = |&rate: &f64| {
-                    let result = experiment.at_rate(rate).run()?;
-                    bar.inc(1);
-                    Ok(Point { rate, result })
-                };
-                rates.par_iter().map(at).collect::<Result<Vec<Point>, _>>()
-            },
-            || {
+    // The searches take longest, and begin first.
+    let searches = (0..variants.len()).map(Task::Search);
+    let loads = (0..variants.len()).flat_map(|variant| (0..rates.len()).map(move |load| Task::Load(variant, load)));
+    let tasks: Arc<Vec<Task>> = Arc::new(searches.chain(loads).collect());
+    let run = {
+        let (tasks, bar, rates, precision) = (tasks.clone(), bar.clone(), rates.to_vec(), args.precision);
+        let experiments: Vec<Experiment> = variants.iter().map(|(_, experiment)| experiment.clone()).collect();
+        move |at: usize| match tasks[at] {
+            Task::Load(variant, load) => {
+                let rate = rates[load];
+                let result = experiments[variant].at_rate(rate).run()?;
+                bar.inc(1);
+                Ok(Gave::Point(Box::new(Point { rate, result })))
+            }
+            Task::Search(variant) => {
                 let mut search = vec![];
-                let found = bisect_saturation(&experiment, args.precision, &mut |p| {
+                let found = bisect_saturation(&experiments[variant], precision, &mut |p| {
                     bar.set_message(format!("saturation: {:.4}", p.rate));
                     search.push(p.clone());
                 });
-                found.map(|found| (found, search))
-            },
-        );
-        let (points, (saturation, search)) = (points?, saturation?);
-        Ok(Swept { name, points, search, saturation, experiment })
+                found.map(|found| Gave::Saturation(found, search))
+            }
+        }
     };
-    let swept: Result<Vec<Swept>, baton_noc::NocError> = variants.into_par_iter().map(one).collect();
+    let mut found: Vec<Option<Gave>> = tasks.iter().map(|_| None).collect();
+    let mut failed: Option<(usize, NocError)> = None;
+    let signals = PassedOn::begin();
+    let whole = each(tasks.len(), &asked_to_end, run, &mut |at, gave| match gave {
+        Ok(gave) => found[at] = Some(gave),
+        // The first error of several is told, whichever came first.
+        Err(error) if failed.as_ref().is_none_or(|(first, _)| at < *first) => failed = Some((at, error)),
+        Err(_) => {}
+    })?;
+    drop(signals);
     bar.finish_and_clear();
-    swept.map_err(|e| args.options.blame(e))
+    if let Some((_, error)) = failed {
+        return Err(args.options.blame(error));
+    }
+    let mut swept: Vec<Swept> = variants
+        .into_iter()
+        .map(|(name, experiment)| Swept { name, experiment, points: vec![], search: vec![], saturation: None })
+        .collect();
+    for (task, gave) in tasks.iter().zip(found) {
+        match (task, gave) {
+            (Task::Load(variant, _), Some(Gave::Point(point))) => swept[*variant].points.push(*point),
+            (Task::Search(variant), Some(Gave::Saturation(load, search))) => {
+                (swept[*variant].saturation, swept[*variant].search) = (load, search);
+            }
+            _ => {}
+        }
+    }
+    Ok((swept, whole))
 }
+
+/// The exit code of a command that Ctrl-C ended, as shells have it.
+const INTERRUPTED: u8 = 130;
 
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let rates = loads(&args.rates, args.points)?;
@@ -142,7 +190,11 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     for path in &args.beside {
         beside.extend(page::earlier(path)?);
     }
-    let swept = sweep(&args, &rates)?;
+    let (swept, whole) = sweep(&args, &rates)?;
+    let ended = if whole { ExitCode::SUCCESS } else { ExitCode::from(INTERRUPTED) };
+    if !whole {
+        ui::note("stopped: points and searches that had not ended are left out");
+    }
     if let Some(path) = &args.plot {
         let curves: Vec<page::Curve> = swept
             .iter()
@@ -167,7 +219,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
             all.remove(0)
         };
         println!("{}", serde_json::to_string_pretty(&text)?);
-        return Ok(ExitCode::SUCCESS);
+        return Ok(ended);
     }
     for s in &swept {
         if args.compare.is_some() {
@@ -176,10 +228,11 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         print!("{}", table(&s.points));
         match s.saturation {
             Some(load) => println!("saturation load: {load:.4} packets a node a cycle (± {})", args.precision),
-            None => println!("saturation load: not reached by one packet a node a cycle"),
+            None if whole => println!("saturation load: not reached by one packet a node a cycle"),
+            None => println!("saturation load: not found yet"),
         }
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(ended)
 }
 
 fn table(curve: &[Point]) -> String {

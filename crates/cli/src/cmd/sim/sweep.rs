@@ -9,11 +9,13 @@ use super::{one, workload};
 use crate::error::BadInput;
 use crate::ui;
 use anyhow::Context;
+use baton_host::launch::signals::{PassedOn, asked_to_end};
 use baton_plot::{Lines, Point, Series};
+use baton_studio::sweep::each;
 use clap::ValueEnum;
-use rayon::prelude::*;
 use serde_json::Value;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 /// A parameter and its values.
 pub(super) struct Axis {
@@ -117,14 +119,15 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         workload::choose(&args, &chip)?;
         Ok((args, chip))
     });
-    let prepared = prepared.collect::<anyhow::Result<Vec<_>>>()?;
-    let run = |(args, chip): &(Args, baton_chip::Chip)| Ok(serde_json::to_value(one::run(args, chip)?)?);
-    let results = prepared.par_iter().map(run).collect::<anyhow::Result<Vec<Value>>>()?;
+    let prepared = Arc::new(prepared.collect::<anyhow::Result<Vec<_>>>()?);
+    let (results, ended) = results(&prepared)?;
     let figure = args.figure.clone().unwrap_or_else(|| prepared[0].0.workload.figure().to_owned());
     let shape = super::figures::Figures::shape();
     let values: Vec<Option<f64>> = results.iter().map(|result| find(result, &figure)).collect();
-    if values.iter().all(Option::is_none) {
-        let known = numbers(&results[0]);
+    // Points that failed, or did not end, are null.
+    let first_result = results.iter().find(|result| !result.is_null());
+    if let (true, Some(result)) = (values.iter().all(Option::is_none), first_result) {
+        let known = numbers(result);
         return Err(BadInput::unknown("figure", &figure, known.iter().map(String::as_str)).into());
     }
     let (first, chip) = &prepared[0];
@@ -134,14 +137,52 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         Some(choice) => choice.shown(&axes, &lines, &values, &figure, &format!("on {name}, by {work}")),
         None => curves(&axes, &lines, &values, figure, format!("{work} on {name}")),
     };
-    if let Some(path) = &args.plot {
+    if let (Some(path), Some(_)) = (&args.plot, first_result) {
         draw(path, &shown.title, &shown.svg, &shown.html, chip)?;
     }
     match args.json {
         true => println!("{}", serde_json::to_string_pretty(&results)?),
         false => print!("{}, by {}\n{}", shown.heading, names(&axes), shown.text),
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(ended)
+}
+
+/// The exit code of a command that Ctrl-C ended, as shells have it.
+const INTERRUPTED: u8 = 130;
+
+/// The results of all points, and the exit code. A point that failed is null, and a warning says why;
+/// after Ctrl-C, so are points that have not ended.
+fn results(prepared: &Arc<Vec<(Args, baton_chip::Chip)>>) -> anyhow::Result<(Vec<Value>, ExitCode)> {
+    let count = prepared.len();
+    let run = {
+        let prepared = prepared.clone();
+        move |at: usize| -> anyhow::Result<Value> {
+            let (args, chip) = &prepared[at];
+            Ok(serde_json::to_value(one::run(args, chip)?)?)
+        }
+    };
+    let mut results = vec![Value::Null; count];
+    let (mut done, mut first) = (0, None);
+    let signals = PassedOn::begin();
+    let whole = each(count, &asked_to_end, run, &mut |at, result| match result {
+        Ok(result) => (results[at], done) = (result, done + 1),
+        Err(error) => {
+            ui::warn(format_args!("point {} of {count} failed: {error:#}", at + 1));
+            first.get_or_insert(error);
+        }
+    })?;
+    drop(signals);
+    let ended = match (whole, first) {
+        (true, None) => ExitCode::SUCCESS,
+        // If no point gave a figure, the error stands for all of them.
+        (true, Some(error)) if done == 0 => return Err(error),
+        (true, Some(_)) => ExitCode::FAILURE,
+        (false, _) => {
+            ui::note(format_args!("stopped: {done} of {count} points are done; `baton sweep` keeps them"));
+            ExitCode::from(INTERRUPTED)
+        }
+    };
+    Ok((results, ended))
 }
 
 /// The results of a sweep, in each of their forms.
