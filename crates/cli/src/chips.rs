@@ -6,6 +6,7 @@ use crate::{places, ui};
 use baton_chip::config::{ChipError, ChipText};
 use baton_chip::{Chip, WindowSize};
 use std::path::{Path, PathBuf};
+use std::sync::Once;
 
 const SAMPLE: &str = include_str!("../../../chips/sample-host.toml");
 
@@ -54,6 +55,12 @@ impl ChipArgs {
         }
     }
 
+    /// These options as a text: equal texts stand for the same chip.
+    pub(crate) fn described(&self) -> String {
+        let Change { cores, set, window } = &self.change;
+        format!("{:?} {cores:?} {set:?} {window:?}", self.chip)
+    }
+
     /// Whether the user named a chip.
     pub(crate) fn is_named(&self) -> bool {
         self.chip.is_some()
@@ -88,10 +95,14 @@ impl ChipArgs {
         match self.chip.clone().or_else(places::this_host) {
             Some(path) => self.change.open(&path),
             None => {
-                ui::note(
-                    "this machine is not calibrated: using the built-in sample-host, whose figures are not its own \
+                static SAID: Once = Once::new();
+                let note = || {
+                    ui::note(
+                        "this machine is not calibrated: using the built-in sample-host, whose figures are not its own \
                      (`baton doctor --calibrate` measures them)",
-                );
+                    )
+                };
+                SAID.call_once(note);
                 let chip = Chip::from_toml_at(SAMPLE, "sample-host.toml", self.change.cores, &self.change.set);
                 chip.map(|chip| self.change.windowed(chip)).map_err(|error| BadInput::new(error).into())
             }

@@ -79,6 +79,8 @@ commands! {
     Whatif(whatif),
     /// Simulate a micro-workload on a chip
     Sim(sim),
+    /// Sweep a space of points: any number of axes, a store that resumes
+    Sweep(sweep),
     /// Judge a paper's claims by simulation: claims, falsifiers, a report
     Study(study),
     /// Run litmus tests on a chip: which final states can be seen?

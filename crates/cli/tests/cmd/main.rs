@@ -22,6 +22,7 @@ mod packets;
 mod plugin;
 mod sim;
 mod standstill;
+mod sweep;
 mod terminal;
 mod r#try;
 mod try_server;

@@ -78,20 +78,38 @@ fn nothing_depends_on_the_preload_library() {
     }
 }
 
+/// The names in the list `CRATES` of a build script.
+fn listed(build: &'static str) -> BTreeSet<&'static str> {
+    let list = build.split_once("const CRATES").and_then(|(_, rest)| rest.split_once("= [")).expect("the list").1;
+    list.split(']').next().unwrap().split('"').skip(1).step_by(2).collect()
+}
+
+/// These crates, and all that they use, also through others.
+fn closure<'a>(crates: &[&'a str], workspace: &'a BTreeMap<String, Vec<String>>) -> BTreeSet<&'a str> {
+    let mut used: BTreeSet<&str> = crates.iter().copied().collect();
+    let mut left = crates.to_vec();
+    while let Some(name) = left.pop() {
+        left.extend(workspace[name].iter().map(String::as_str).filter(|other| used.insert(other)));
+    }
+    used
+}
+
 /// `crates/studies/build.rs` lists the crates of which a change shows in the commit of a result:
 /// `studies`, and every crate that it uses, also through others.
 #[test]
 fn a_change_of_any_crate_of_the_studies_shows_in_their_commit() {
-    const BUILD: &str = include_str!("../../../studies/build.rs");
-    let list = BUILD.split_once("const CRATES").and_then(|(_, rest)| rest.split_once("= [")).expect("the list").1;
-    let listed: BTreeSet<&str> = list.split(']').next().unwrap().split('"').skip(1).step_by(2).collect();
     let workspace = workspace();
-    let mut used = BTreeSet::from(["studies"]);
-    let mut left = vec!["studies"];
-    while let Some(name) = left.pop() {
-        left.extend(workspace[name].iter().map(String::as_str).filter(|other| used.insert(other)));
-    }
-    assert_eq!(listed, used);
+    assert_eq!(listed(include_str!("../../../studies/build.rs")), closure(&["studies"], &workspace));
+}
+
+/// `crates/cli/build.rs` lists the crates of which a change makes other points of a sweep: those that
+/// compute figures, and `cli`, which puts figures together.
+#[test]
+fn a_change_of_any_crate_that_computes_makes_other_points_of_a_sweep() {
+    let workspace = workspace();
+    let mut computes = closure(&["studies", "replay", "litmus"], &workspace);
+    computes.insert("cli");
+    assert_eq!(listed(include_str!("../../build.rs")), computes);
 }
 
 /// The paths of the modules called `name` below a folder.

@@ -3,11 +3,15 @@
 mod explain;
 mod options;
 mod page;
+mod points;
 mod print;
 mod replay;
 mod sweep;
 
+use baton_noc::experiment::Experiment;
 use options::{Options, input};
+pub(crate) use points::Noc;
+use serde_json::Value;
 use std::process::ExitCode;
 
 /// Options of one run at one load, or a subcommand.
@@ -58,18 +62,27 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
 
 fn one(options: &Options, json: bool) -> anyhow::Result<ExitCode> {
     let experiment = options.experiment()?;
+    if json {
+        println!("{}", serde_json::to_string_pretty(&figures(options, &experiment)?)?);
+        return Ok(ExitCode::SUCCESS);
+    }
+    let result = experiment.run().map_err(|e| options.blame(e))?;
+    let (technology, bits) = (options.technology()?, options.flit_bits());
+    let energy = technology.price(&experiment.network, &result, bits).map_err(input)?;
+    let area = technology.area(&experiment.network, bits).map_err(input)?;
+    print!("{}", print::text(&result, &energy, &area));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The figures of one run, as JSON.
+fn figures(options: &Options, experiment: &Experiment) -> anyhow::Result<Value> {
     let started = std::time::Instant::now();
     let result = experiment.run().map_err(|e| options.blame(e))?;
     let seconds = started.elapsed().as_secs_f64();
     let (technology, bits) = (options.technology()?, options.flit_bits());
     let energy = technology.price(&experiment.network, &result, bits).map_err(input)?;
     let area = technology.area(&experiment.network, bits).map_err(input)?;
-    if json {
-        let mut all = print::json(&experiment, &result, &energy, &area, seconds);
-        all["technology"] = serde_json::json!(technology);
-        println!("{}", serde_json::to_string_pretty(&all)?);
-    } else {
-        print!("{}", print::text(&result, &energy, &area));
-    }
-    Ok(ExitCode::SUCCESS)
+    let mut all = print::json(experiment, &result, &energy, &area, seconds);
+    all["technology"] = serde_json::json!(technology);
+    Ok(all)
 }

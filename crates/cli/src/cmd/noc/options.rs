@@ -1,5 +1,6 @@
 //! The options that describe a network and its traffic, shared by all of `baton noc`.
 
+use crate::chips;
 use crate::error::BadInput;
 use baton_noc::energy::Technology;
 use baton_noc::experiment::Experiment;
@@ -13,7 +14,7 @@ use std::path::{Path, PathBuf};
 /// that of the reference router.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(crate) struct Options {
-    /// A TOML file with tables `network` and `traffic`; options override it.
+    /// A TOML file with tables `network` and `traffic`, or a chip file, whose network is taken; options override it.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     #[command(flatten)]
@@ -174,6 +175,33 @@ pub(crate) const COMPARABLE: [&str; 16] = [
     "seed",
 ];
 
+/// The experiment that a file describes: one with the tables `network` and `traffic`, or the network of
+/// a chip file with the traffic of a network alone.
+fn configured(path: &Path) -> anyhow::Result<Experiment> {
+    let (file, text) = (path.display().to_string(), read(path)?);
+    let table = text.parse::<toml::Table>().unwrap_or_default();
+    if table.contains_key("chip") || table.contains_key("base") {
+        let chip = chips::text(path).and_then(|text| text.chip(None, &[])).map_err(BadInput::new)?;
+        let plan = chip.plan().ok_or_else(|| {
+            BadInput::new(format!("{file}: this chip has no network (memory.model = \"{}\")", chip.model().name()))
+        })?;
+        return Ok(Experiment { network: plan.network.clone(), ..Experiment::default() });
+    }
+    let topology = table.get("network").and_then(|network| network.get("topology")).and_then(toml::Value::as_str);
+    Experiment::from_toml(&file, &text).map_err(|error| match (&error, topology) {
+        (NocError::Parse { line, .. }, Some(name)) => {
+            let what = format!("{file}:{line}: `topology` is the text \"{name}\"; expected a table");
+            let size = match name {
+                "graph" => "kind = \"graph\", routers = 2, nodes = [0, 1], links = […]",
+                "ring" | "crossbar" | "bus" => "kind = \"ring\", nodes = 8",
+                _ => "kind = \"mesh\", size = [8, 8]",
+            };
+            BadInput::new(what).hint(format!("topology = {{ {size} }}")).into()
+        }
+        _ => input(error),
+    })
+}
+
 /// Largest size of a network or traffic file that is read.
 const MOST_BYTES: u64 = 64 << 20;
 
@@ -192,7 +220,7 @@ impl Options {
     /// The experiment that the options describe.
     pub(crate) fn experiment(&self) -> anyhow::Result<Experiment> {
         let mut e = match &self.config {
-            Some(path) => Experiment::from_toml(&path.display().to_string(), &read(path)?).map_err(input)?,
+            Some(path) => configured(path)?,
             None => Experiment::default(),
         };
         self.network.apply(&mut e.network)?;

@@ -11,6 +11,7 @@
 //! | [`inputs`] | options of the workloads with packets, jobs and vectors |
 //! | [`workload`] | from the command line to guest threads |
 //! | [`apps`] | applications beside the main one |
+//! | [`points`] | a point of `baton sweep` |
 //! | [`places`] | where threads may run, and cores that are off |
 //! | [`probe`] | what guests record about their lock |
 //! | [`shape`] | declarations of figures: their JSON, schema, page and units |
@@ -32,6 +33,7 @@ mod measured;
 mod one;
 mod pairs;
 mod places;
+mod points;
 mod probe;
 mod shape;
 mod sweep;
@@ -40,6 +42,7 @@ mod workload;
 
 use crate::error::BadInput;
 pub(crate) use args::Args;
+pub(crate) use points::Sim;
 use std::process::ExitCode;
 
 /// Prints every figure of a run, with its unit and its meaning; as JSON, the schema of the results.

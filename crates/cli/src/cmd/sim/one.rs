@@ -12,6 +12,16 @@ use std::time::Instant;
 
 /// Bytes of guest heap beside the data of the workload.
 const HEAP: usize = 64 << 20;
+/// Bytes that a run takes on any chip, and for each CPU.
+const FIXED: u64 = 16 << 20;
+const A_CPU: u64 = 256 << 10;
+
+/// Estimates the bytes of memory that a run takes: the data of its workloads, and what the chip's cores
+/// and caches take. Recorded events come on top.
+pub(super) fn memory(args: &Args, chosen: &workload::Chosen, chip: &Chip) -> u64 {
+    let data = chosen.bytes().saturating_mul(2 * (1 + args.app.len()));
+    (FIXED + u64::from(chip.cpus()) * A_CPU).saturating_add(data as u64)
+}
 
 /// Runs the workload that `args` name on `chip`.
 pub(super) fn run(args: &Args, chip: &Chip) -> anyhow::Result<Figures> {

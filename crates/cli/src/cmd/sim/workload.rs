@@ -112,7 +112,7 @@ fn knobs<'a>(args: &'a Args, profile: Option<&'a Path>, chip: &Chip) -> Knobs<'a
 
 /// The file for a name: `fftw` means `profiles/pa/fftw.toml`, unless there is a file with that
 /// name.
-fn program(path: &Path) -> PathBuf {
+pub(super) fn program(path: &Path) -> PathBuf {
     let bare = path.components().count() == 1 && path.extension().is_none() && !path.is_file();
     if bare {
         places::input(&Path::new(PROGRAMS).join(path.to_string_lossy().to_lowercase()).with_extension("toml"))

@@ -1,0 +1,153 @@
+//! A point of a sweep of `sim`.
+
+use super::args::Args;
+use super::figures::Figures;
+use super::shape::{Shape, Shaped};
+use super::{one, places, workload};
+use crate::chips;
+use crate::cmd::sweep::{Matched, Ready, Swept};
+use crate::error::BadInput;
+use anyhow::Context;
+use baton_chip::Chip;
+use baton_chip::config::keys::{self, KEYS};
+use baton_studio::subject::Figure;
+use baton_studio::value::{Kind, Value};
+use clap::{Args as _, FromArgMatches};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Chips that are kept; a sweep of a chip's keys has one for each point.
+const MOST_CHIPS: usize = 4096;
+
+/// `baton sim` as the subject of a sweep.
+#[derive(Default)]
+pub(crate) struct Sim {
+    chips: Mutex<HashMap<String, Known>>,
+}
+
+/// A chip with its whole configuration as text, or why it cannot be.
+type Known = Result<Arc<(Chip, String)>, String>;
+
+impl Sim {
+    /// The chip of a point. A chip that was read before is not read again.
+    fn chip(&self, args: &Args) -> anyhow::Result<Arc<(Chip, String)>> {
+        let name = args.chip.described();
+        let held = || self.chips.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = held().get(&name).cloned();
+        let known = found.unwrap_or_else(|| {
+            let opened = args.chip.open().map(|chip| {
+                let whole = chips::echo(&chip).to_string();
+                Arc::new((chip, whole))
+            });
+            let opened = opened.map_err(|error| format!("{error:#}"));
+            let mut chips = held();
+            if chips.len() >= MOST_CHIPS {
+                chips.clear();
+            }
+            chips.insert(name, opened.clone());
+            opened
+        });
+        Ok(known.map_err(BadInput::new)?)
+    }
+
+    fn args(point: &Matched) -> anyhow::Result<Args> {
+        let mut args = Args::from_arg_matches(&point.matches).context("the options of a point")?;
+        places::settle(&mut args)?;
+        Ok(args)
+    }
+}
+
+impl Swept for Sim {
+    const COMMAND: &'static str = "sim";
+    const NOT_OF_A_POINT: &'static [&'static str] = &["sweep", "least", "most", "pairs", "figure", "plot", "json"];
+    // The chip's keys say what `--off` without a cycle says.
+    const EXPANDED: &'static [&'static str] = &["chip", "cores", "set", "window"];
+    const TAKES_KEYS: bool = true;
+
+    fn options() -> clap::Command {
+        Args::augment_args(clap::Command::new("sim"))
+    }
+
+    fn ready(&self, point: &Matched) -> anyhow::Result<Ready> {
+        let args = Sim::args(point)?;
+        let known = self.chip(&args)?;
+        let chosen = workload::choose(&args, &known.0)?;
+        let threads = chosen.threads();
+        places::cpus(&args, threads, &known.0)?;
+        // The operations of a run are about those of its threads.
+        let rounds = args.iterations.unwrap_or(1000) as f64;
+        let cycles = args.cycles.map_or(f64::INFINITY, |cycles| cycles as f64);
+        let cost = f64::from(threads) * cycles.min(rounds * (args.cs + args.think + 100) as f64);
+        let memory = one::memory(&args, &chosen, &known.0);
+        let identity = known.1.clone();
+        Ok(Ready {
+            identity,
+            cost,
+            memory,
+            run: Box::new(move || Ok(serde_json::to_value(one::run(&args, &known.0)?)?)),
+        })
+    }
+
+    fn value(&self, point: &Matched, name: &str) -> anyhow::Result<Option<Value>> {
+        if keys::find(name).is_none() && !name.starts_with("core.kind.") {
+            return Ok(None);
+        }
+        let chip = self.chip(&Sim::args(point)?)?;
+        let found = chip.0.expanded().into_iter().find(|(key, _)| key == name);
+        Ok(found.and_then(|(_, value)| match value {
+            keys::Value::Text(text) => Some(Value::Text(text)),
+            keys::Value::Whole(n) => i64::try_from(n).ok().map(Value::Whole),
+            keys::Value::Share(x) => Some(Value::Number(x)),
+            keys::Value::Switch(on) => Some(Value::Switch(on)),
+        }))
+    }
+
+    fn names(&self) -> Vec<String> {
+        KEYS.iter().map(|key| key.path.to_owned()).collect()
+    }
+
+    fn figures(&self) -> Vec<Figure> {
+        let shape = Figures::shape();
+        let figure = |(path, field): (String, &super::shape::Field)| Figure {
+            path,
+            kind: if field.shape.is_whole() { Kind::Whole } else { Kind::Number },
+            unit: field.unit.to_owned(),
+            what: field.what.to_owned(),
+        };
+        shape.numbers("").into_iter().map(figure).collect()
+    }
+
+    fn usual(&self, point: &Matched) -> Vec<String> {
+        let Ok(args) = Sim::args(point) else { return Vec::new() };
+        let mut usual = vec![args.workload.figure(), "cycles", "acquisitions", "context_switches", "flit_hops"];
+        if args.workload.has_locks() && !args.no_trace {
+            usual.extend(["lock.contended", "lock.overhead_cycles", "lock.handoff_mean_cycles"]);
+        }
+        if args.energy {
+            usual.push("energy.total_joules");
+        }
+        let mut once: Vec<String> = Vec::new();
+        for name in usual {
+            if !once.iter().any(|known| known == name) {
+                once.push(name.to_owned());
+            }
+        }
+        once
+    }
+
+    fn input(&self, option: &str, path: &Path) -> PathBuf {
+        if option == "profile" { workload::program(path) } else { path.to_owned() }
+    }
+}
+
+impl Shape {
+    /// Whether values of this form are whole numbers, or null.
+    fn is_whole(&self) -> bool {
+        match self {
+            Shape::Whole => true,
+            Shape::Nullable(shape) | Shape::List(shape) => shape.is_whole(),
+            _ => false,
+        }
+    }
+}

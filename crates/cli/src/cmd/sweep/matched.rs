@@ -1,0 +1,79 @@
+//! The settings of a point as parsed options.
+
+use super::subject::Swept;
+use crate::error::BadInput;
+use clap::{ArgMatches, Command};
+use std::any::TypeId;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::rc::Rc;
+
+/// An option of a command.
+pub(crate) struct Opt {
+    pub(super) id: String,
+    pub(super) long: Option<String>,
+    /// Whether the value is a path.
+    pub(super) is_path: bool,
+}
+
+/// The options of a command, made once a thread: making them takes longer than parsing.
+struct Definition {
+    command: RefCell<Command>,
+    options: Rc<[Opt]>,
+}
+
+thread_local! {
+    static DEFINED: RefCell<HashMap<&'static str, Rc<Definition>>> = RefCell::default();
+}
+
+fn defined<C: Swept>() -> Rc<Definition> {
+    let make = || {
+        let mut command = C::options().no_binary_name(true).disable_help_flag(true);
+        command.build();
+        let option = |argument: &clap::Arg| Opt {
+            id: argument.get_id().to_string(),
+            long: argument.get_long().map(ToOwned::to_owned),
+            is_path: argument.get_value_parser().type_id() == TypeId::of::<PathBuf>(),
+        };
+        let options = command.get_arguments().map(option).collect();
+        Rc::new(Definition { command: RefCell::new(command), options })
+    };
+    DEFINED.with_borrow_mut(|all| all.entry(C::COMMAND).or_insert_with(make).clone())
+}
+
+/// The options of a command.
+pub(super) fn options<C: Swept>() -> Rc<[Opt]> {
+    defined::<C>().options.clone()
+}
+
+/// Parsed options, with their definitions.
+pub(crate) struct Matched {
+    pub(super) options: Rc<[Opt]>,
+    pub(crate) matches: ArgMatches,
+}
+
+/// Parses arguments as the command would.
+///
+/// # Errors
+/// What the command would say.
+pub(super) fn parse<C: Swept>(arguments: &[String]) -> Result<Matched, BadInput> {
+    let defined = defined::<C>();
+    let parsed = defined.command.borrow_mut().try_get_matches_from_mut(arguments);
+    let matches = parsed.map_err(|error| {
+        let said = error.to_string();
+        let said = said.lines().take_while(|line| !line.trim().is_empty()).map(str::trim).collect::<Vec<_>>().join(" ");
+        BadInput::new(said.trim_start_matches("error: "))
+    })?;
+    Ok(Matched { options: defined.options.clone(), matches })
+}
+
+impl Matched {
+    /// The value of an option, given or by default; `None` if it has none, or several.
+    pub(crate) fn text(&self, name: &str) -> Option<String> {
+        let option = self.options.iter().find(|option| option.long.as_deref() == Some(name))?;
+        let mut values = self.matches.try_get_raw(&option.id).ok()??;
+        let first = values.next()?.to_str()?.to_owned();
+        values.next().is_none().then_some(first)
+    }
+}

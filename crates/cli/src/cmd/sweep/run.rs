@@ -1,0 +1,136 @@
+//! A sweep from its space to its store.
+
+use super::RunArgs;
+use super::subject::Of;
+use super::watch::Watcher;
+use crate::cmd::noc::Noc;
+use crate::cmd::sim::Sim;
+use crate::error::BadInput;
+use crate::{chips, ui};
+use anyhow::Context;
+use baton_host::launch::signals::{PassedOn, asked_to_end};
+use baton_studio::space::{Space, SpaceError};
+use baton_studio::store::{SpaceText, Store, StoreError, Writer};
+use baton_studio::subject::Subject;
+use baton_studio::sweep::{End, Options, Plan, SweepError, sweep};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+/// Commands whose points can be swept.
+const COMMANDS: [&str; 2] = ["sim", "noc"];
+
+/// The exit code of a command that Ctrl-C ended, as shells have it.
+const INTERRUPTED: u8 = 130;
+
+/// The largest file of a space.
+const MOST_BYTES: u64 = 16 << 20;
+
+fn subject(command: &str) -> Option<Arc<dyn Subject>> {
+    match command {
+        "sim" => Some(Arc::new(Of::new(Sim::default()))),
+        "noc" => Some(Arc::new(Of::new(Noc))),
+        _ => None,
+    }
+}
+
+/// An error of a space as bad input.
+fn bad_space(error: SpaceError) -> anyhow::Error {
+    let bad = BadInput::new(&error);
+    match error.hint {
+        Some(hint) => bad.hint(hint).into(),
+        None => bad.into(),
+    }
+}
+
+/// An error of a store: bad input if the user can mend it.
+pub(super) fn bad_store(error: StoreError) -> anyhow::Error {
+    if error.is_input() { BadInput::new(error).into() } else { error.into() }
+}
+
+/// Begins a sweep, or goes on with it.
+pub(super) fn begin(path: &Path, options: &RunArgs) -> anyhow::Result<ExitCode> {
+    let text = baton_trace::files::read_text(path, MOST_BYTES);
+    let text = text.map_err(|error| BadInput::new(format!("{}: {error}", path.display())))?;
+    let store = options
+        .store
+        .clone()
+        .unwrap_or_else(|| PathBuf::from(path.file_stem().unwrap_or_default()).with_extension("store"));
+    let file = std::path::absolute(path).context("cannot tell the current directory")?;
+    go(&SpaceText { file: file.display().to_string(), text }, &path.display().to_string(), &store, options)
+}
+
+/// Goes on with the sweep of a store.
+pub(super) fn resume(folder: &Path, options: &RunArgs) -> anyhow::Result<ExitCode> {
+    let store = Store::open(folder).map_err(bad_store)?;
+    let space = store.manifest().space.clone();
+    let name = space.file.clone();
+    go(&space, &name, folder, options)
+}
+
+/// A space from its text, checked against its command.
+fn plan(text: &SpaceText, name: &str) -> anyhow::Result<Arc<Plan>> {
+    let beside = Path::new(&text.file).parent().unwrap_or(Path::new("."));
+    let space = Space::from_toml(&text.text, name, beside, &chips::names).map_err(bad_space)?;
+    let subject = subject(&space.command)
+        .ok_or_else(|| BadInput::unknown("command to sweep", &space.command, COMMANDS))
+        .with_context(|| name.to_owned())?;
+    Ok(Arc::new(Plan::new(space, subject).map_err(bad_space)?))
+}
+
+/// The number of rows of a whole sweep.
+pub(super) fn rows_of(text: &SpaceText) -> anyhow::Result<u64> {
+    Ok(plan(text, &text.file)?.rows())
+}
+
+fn go(text: &SpaceText, name: &str, folder: &Path, options: &RunArgs) -> anyhow::Result<ExitCode> {
+    let plan = plan(text, name)?;
+    if options.dry_run {
+        println!("{} points, {} rows", plan.points(), plan.rows());
+        return Ok(ExitCode::SUCCESS);
+    }
+    if options.retry && folder.is_dir() {
+        let removed = Store::open(folder).and_then(|store| store.forget_failures()).map_err(bad_store)?;
+        ui::note(format_args!("{removed} rows of failures are removed from {}", folder.display()));
+    }
+    let mut writer = Writer::open(folder, &plan.manifest(text.clone()), &plan.until()).map_err(|error| {
+        let is_other = matches!(error, StoreError::Other { .. });
+        let bad = bad_store(error);
+        if is_other {
+            BadInput::new(format!("{bad:#}")).hint("name another store with --store DIR").into()
+        } else {
+            bad
+        }
+    })?;
+    let jobs =
+        options.jobs.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), |jobs| jobs as usize);
+    let signals = PassedOn::begin();
+    let mut watcher = Watcher::new(&plan, options.json);
+    let swept = sweep(&plan, &mut writer, &Options { workers: jobs, stop: &asked_to_end }, &mut watcher);
+    watcher.clear();
+    let closed = writer.close();
+    drop(signals);
+    let (end, state) = swept.map_err(|error| match error {
+        SweepError::Space(error) => bad_space(error),
+        SweepError::Store(error) => bad_store(error),
+    })?;
+    closed.map_err(bad_store)?;
+    let done = state.before + state.added;
+    let failed = if state.failed == 0 { String::new() } else { format!(", {} of them failures", state.failed) };
+    let whole = state.whole.max(done);
+    ui::note(format_args!("{} rows added{failed}; {done} of {whole} are in {}", state.added, folder.display()));
+    if let Some(best) = watcher.best(&state) {
+        ui::note(best);
+    }
+    match end {
+        End::Done => {}
+        End::Budget => {
+            ui::note(format_args!("the budget is used up: `baton sweep resume {}` goes on", folder.display()))
+        }
+        End::Stopped => {
+            ui::note(format_args!("stopped: `baton sweep resume {}` goes on", folder.display()));
+            return Ok(ExitCode::from(INTERRUPTED));
+        }
+    }
+    Ok(if state.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
