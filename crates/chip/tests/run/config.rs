@@ -259,6 +259,17 @@ fn every_required_key_is_asked_for() {
 }
 
 #[test]
+fn all_missing_keys_are_told_at_once() {
+    let short = SAMPLE.lines().filter(|line| !line.starts_with("hit =") && !line.starts_with("count ="));
+    let short: Vec<&str> = short.collect();
+    let told = Chip::from_toml(&short.join("\n"), "x.toml").unwrap_err().to_string();
+    let lines: Vec<&str> = told.lines().collect();
+    assert_eq!(lines.len(), 2, "{told}");
+    assert!(lines[0].starts_with("x.toml: key `core.count` is missing ("), "{told}");
+    assert!(lines[1].starts_with("  key `cache.hit` is missing (") && lines[1].contains("; expected "), "{told}");
+}
+
+#[test]
 fn the_command_line_replaces_keys() {
     let set = |settings: &[&str]| {
         let settings: Vec<_> = settings.iter().map(|s| (*s).to_owned()).collect();

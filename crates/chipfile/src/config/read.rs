@@ -65,7 +65,7 @@ pub enum Problem {
         allowed: String,
     },
     /// A key that every chip must give is missing.
-    #[error("key `{key}` is missing ({what}); expected {expected}")]
+    #[error("key `{key}` is missing ({what}); expected {expected}{}", on_a_line(next))]
     Missing {
         /// The full name of the key: the names of its tables, then its own.
         key: String,
@@ -73,6 +73,8 @@ pub enum Problem {
         what: String,
         /// A description of the accepted values.
         expected: String,
+        /// The next key that is missing.
+        next: Option<Box<Problem>>,
     },
     /// A key does not belong to the chip's memory model.
     #[error("key `{key}` says nothing on a chip of `memory.model = \"{model}\"`; expected it to be left out")]
@@ -95,6 +97,11 @@ pub enum Problem {
     /// A `--set` has no equals sign.
     #[error("`{0}` is no setting; expected key=value")]
     Setting(String),
+}
+
+/// The next missing key, in a line of its own.
+fn on_a_line(next: &Option<Box<Problem>>) -> String {
+    next.as_ref().map(|next| format!("\n  {next}")).unwrap_or_default()
 }
 
 impl ChipError {
@@ -262,32 +269,41 @@ impl Reading {
         let Reading { chip, places, kind_places, model } = self;
         let model = model.unwrap_or(chip.model());
         let keys = || KEYS.iter().zip(&places);
+        let mut missing: Vec<(Option<KeyPlace>, &keys::Key)> = Vec::new();
         for (key, place) in keys() {
-            let missing =
-                || Problem::Missing { key: key.path.to_owned(), what: needed(key.what), expected: key.expected() };
             match (key.need(model), place) {
-                (Need::No, Some(place)) => {
+                (Need::No, Some(place)) if missing.is_empty() => {
                     return Err((Some(*place), Problem::Model { key: key.path, model: model.name() }));
                 }
-                (Need::Must, None) => return Err((None, missing())),
+                // What is missing up to here may be why the key says nothing: `memory.model`.
+                (Need::No, Some(_)) => break,
+                (Need::Must, None) => missing.push((None, key)),
                 (Need::Table, None) => {
                     // If a key of a table, or of a table within it, was given, the other keys of
                     // the table are required too.
                     let (table, within) = (key.parts().0, format!("{}.", key.parts().0));
-                    if let Some((_, place)) = keys().find(|(other, place)| {
+                    let given = keys().find(|(other, place)| {
                         place.is_some() && (other.parts().0 == table || other.parts().0.starts_with(&within))
-                    }) {
-                        return Err((*place, missing()));
-                    }
+                    });
+                    missing.extend(given.map(|(_, place)| (*place, key)));
                 }
                 _ => {}
             }
+        }
+        let first = missing.first().and_then(|(place, _)| *place);
+        let told = missing.iter().rev().fold(None, |next, (_, key)| {
+            let (key, what, expected) = (key.path.to_owned(), needed(key.what), key.expected());
+            Some(Box::new(Problem::Missing { key, what, expected, next }))
+        });
+        if let Some(problem) = told {
+            return Err((first, *problem));
         }
         if let Some((kind, own)) = chip.devices.as_ref().and_then(Devices::missing) {
             let given = keys().find(|(key, place)| place.is_some() && key.path.starts_with("device."));
             let common = format!("device.{}", own.name);
             let key = if keys::find(&common).is_some() { common } else { format!("device.{}.{}", kind.name, own.name) };
-            let problem = Problem::Missing { key, what: needed(own.what), expected: own.takes.expected() };
+            let (what, expected) = (needed(own.what), own.takes.expected());
+            let problem = Problem::Missing { key, what, expected, next: None };
             return Err((given.and_then(|(_, place)| *place), problem));
         }
         geometry::check(&chip).map_err(|misfit| {

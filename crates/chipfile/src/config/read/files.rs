@@ -143,7 +143,7 @@ impl Reading {
         if number != 0 && !matches!(named, Some(KeyPlace::File { layer, .. }) if layer == number) {
             let what = "what this chip is called in results: it is not its base".to_owned();
             let expected = keys::find("chip.name").map_or_else(String::new, keys::Key::expected);
-            return Err(failed(None, Problem::Missing { key: "chip.name".to_owned(), what, expected }));
+            return Err(failed(None, Problem::Missing { key: "chip.name".to_owned(), what, expected, next: None }));
         }
         Ok(())
     }

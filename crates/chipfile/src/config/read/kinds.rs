@@ -48,7 +48,7 @@ impl Reading {
             let kind = &self.chip.core.kinds.0[number];
             let missing = |key: &str, what: &str, expected: &str| {
                 let (key, what) = (format!("core.kind.{key}"), what.to_owned());
-                Err((here, Problem::Missing { key, what, expected: expected.to_owned() }))
+                Err((here, Problem::Missing { key, what, expected: expected.to_owned(), next: None }))
             };
             if kind.name.is_empty() {
                 return missing("name", HEAD[0].2, CoreKind::NAME);
