@@ -75,7 +75,7 @@ impl Subject for Toy {
             8 => Err(Failure::new(Why::Deadlock, "x is 8")),
             9 => panic!("x is 9"),
             10 => {
-                std::thread::sleep(Duration::from_secs(3));
+                std::thread::sleep(Duration::from_secs(30));
                 Ok(serde_json::json!({ "sum": 10 }))
             }
             _ => {
@@ -171,7 +171,7 @@ fn a_sweep_fills_the_store_and_runs_no_point_twice() {
 fn a_failing_point_is_a_row_and_never_the_end() {
     let folder = tempfile::tempdir().unwrap();
     let plan = plan(
-        "limits = { seconds = 0.5, memory_mib = 100 }\n[axes]\nx = [6, 7, 8, 9, 10, 11, 13]\n[set]\ny = \"= size\"\n",
+        "limits = { seconds = 2, memory_mib = 100 }\n[axes]\nx = [6, 7, 8, 9, 10, 11, 13]\n[set]\ny = \"= size\"\n",
     );
     let (end, state) = whole(&plan, folder.path());
     assert_eq!((end, state.added, state.failed), (End::Done, 7, 6));
@@ -182,7 +182,7 @@ fn a_failing_point_is_a_row_and_never_the_end() {
             "7 - invalid x is 7",
             "8 - deadlock x is 8",
             "9 - panic x is 9",
-            "10 - time ran longer than 0.5 s",
+            "10 - time ran longer than 2 s",
             "11 - memory needs about 1048576 MiB of memory; the limit is 100 MiB",
             "13 - invalid there is no size 13",
         ]
