@@ -142,7 +142,13 @@ impl Buffer {
     fn pick(&self) -> Option<usize> {
         let lines = self.lines.len() + self.aside.len();
         let from = self.turn..self.turn + lines;
-        if self.count == 0 { None } else { from.map(|at| at % lines).find(|&line| !self.line(line).is_empty()) }
+        if self.count == 0 {
+            None
+        } else if self.aside.is_empty() {
+            from.map(|at| at % lines).find(|&line| !self.lines[line].is_empty())
+        } else {
+            from.map(|at| at % lines).find(|&line| !self.line(line).is_empty())
+        }
     }
 
     #[inline]
@@ -372,7 +378,8 @@ impl Buffers {
 
     /// Returns the number of lines that have requests.
     pub(super) fn lines(&self) -> usize {
-        self.buffers.iter().flat_map(Buffer::all).filter(|line| !line.is_empty()).count()
+        let used = |lines: &[VecDeque<Waiting>]| lines.iter().filter(|line| !line.is_empty()).count();
+        self.buffers.iter().map(|buffer| used(&buffer.lines) + used(&buffer.aside)).sum()
     }
 
     /// Returns the heads of all lines that have requests.
