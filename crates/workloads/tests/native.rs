@@ -213,3 +213,27 @@ fn memory_workloads_check_and_measure_themselves() {
     }
     measured(Hot { threads: 3, think, spread, iterations: 5000 }.team::<Native>());
 }
+
+/// The queue with flows in memory, between threads of the host.
+#[test]
+fn flows() {
+    use baton_sync::flow::{FlowOrder, Shape, soft::Soft};
+    for order in [FlowOrder::Parallel, FlowOrder::Atomic, FlowOrder::Ordered] {
+        for (capacity, window) in [(1, 1), (8, 4)] {
+            let settings = baton_workloads::flows::Settings {
+                producers: 2,
+                workers: 3,
+                shape: Shape { order, capacity, window },
+                flows: 5,
+                zipf: 0.9,
+                elephant: 0.1,
+                think: Cycles(20),
+                spread: 0.5,
+                gap: 0,
+                packets: 2000,
+                seed: 3,
+            };
+            run(settings.team::<Native, Soft<Native>>(Wait::Futex).unwrap());
+        }
+    }
+}
