@@ -1,6 +1,10 @@
 //! The findings of a study: the object that `--json` prints.
 
-use crate::{Extent, Interval, Oracle, Rule, Verdict};
+mod oracle;
+
+pub use oracle::{Effect, Oracle};
+
+use crate::{Extent, Interval, Rule, Verdict};
 use serde::Serialize;
 
 /// What our figure rests on.
