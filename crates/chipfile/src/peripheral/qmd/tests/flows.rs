@@ -79,7 +79,7 @@ fn the_window_bounds_what_an_atomic_queue_looks_at() {
     for (window, found) in [(2, None), (3, Some(Ok(3)))] {
         let mut bench = Bench::new(&settings());
         let queue = make(&mut bench, FlowOrder::Atomic, 16, window, InHand::GiveUp);
-        [1, 2].into_iter().for_each(|cpu| drop(bind(&mut bench, cpu, queue, 1, 1)));
+        [1, 2].into_iter().for_each(|cpu| _ = bind(&mut bench, cpu, queue, 1, 1));
         for (item, flow) in [(0, 7), (1, 7), (2, 7), (3, 8)] {
             now(&mut bench, 0, send(queue, item, flow, Of::None));
         }
@@ -98,7 +98,7 @@ fn an_ordered_queue_sends_on_in_the_order_of_its_items() {
     }
     bind(&mut bench, 4, to, 1, 16).expect("bound");
     assert_eq!(bind(&mut bench, 5, to, 1, 1), Err(QueueRefusal::NoRoom), "a directed queue has one consumer");
-    (0..4).for_each(|item| drop(now(&mut bench, 0, send(queue, item, 1, Of::None))));
+    (0..4).for_each(|item| _ = now(&mut bench, 0, send(queue, item, 1, Of::None)));
     let [a, b, c, d] = [1, 2, 3, 1].map(|cpu| taken(&mut bench, cpu, queue));
     // The last is sent on first, the third has two items, the second none, the first is late.
     now(&mut bench, 1, send(to, 40, 1, Of::Last(d.token)));
@@ -124,9 +124,9 @@ fn a_slot_has_four_places_and_ends_with_its_thread() {
     let mut bench = Bench::new(&settings());
     let queue = make(&mut bench, FlowOrder::Ordered, 16, 4, InHand::GiveUp);
     let to = make(&mut bench, FlowOrder::Parallel, 16, 1, InHand::GiveUp);
-    [1, 2].into_iter().for_each(|cpu| drop(bind(&mut bench, cpu, queue, 1, 2)));
+    [1, 2].into_iter().for_each(|cpu| _ = bind(&mut bench, cpu, queue, 1, 2));
     bind(&mut bench, 4, to, 1, 8).expect("bound");
-    (0..2).for_each(|item| drop(now(&mut bench, 0, send(queue, item, 1, Of::None))));
+    (0..2).for_each(|item| _ = now(&mut bench, 0, send(queue, item, 1, Of::None)));
     let (_, second) = (taken(&mut bench, 1, queue), taken(&mut bench, 2, queue));
     for item in 0..4 {
         assert_eq!(is_given(now(&mut bench, 2, send(to, item, 1, Of::More(second.token)))), Some(Ok(0)));
@@ -143,8 +143,8 @@ fn a_slot_has_four_places_and_ends_with_its_thread() {
 fn forged_stale_doubled_and_foreign_tokens_are_refused_and_counted() {
     let mut bench = Bench::new(&settings());
     let queue = make(&mut bench, FlowOrder::Parallel, 16, 1, InHand::GiveUp);
-    [1, 2].into_iter().for_each(|cpu| drop(bind(&mut bench, cpu, queue, 1, 4)));
-    (0..3).for_each(|item| drop(now(&mut bench, 0, send(queue, item, 0, Of::None))));
+    [1, 2].into_iter().for_each(|cpu| _ = bind(&mut bench, cpu, queue, 1, 4));
+    (0..3).for_each(|item| _ = now(&mut bench, 0, send(queue, item, 0, Of::None)));
     let [first, second] = [1, 1].map(|cpu| taken(&mut bench, cpu, queue));
     let refused = Some(Err(QueueRefusal::Token));
     assert_eq!(is_given(now(&mut bench, 2, complete(first.token))), refused, "another thread's");
@@ -173,7 +173,7 @@ fn a_thread_is_bound_and_has_no_more_in_hand_than_it_may() {
     assert_eq!(is_given(now(&mut bench, 1, receive(queue))), refused);
     assert_eq!(bind(&mut bench, 1, queue, 0, 1), Err(QueueRefusal::Refused));
     bind(&mut bench, 1, queue, 1, 1).expect("bound");
-    (0..3).for_each(|item| drop(now(&mut bench, 0, send(queue, item, 0, Of::None))));
+    (0..3).for_each(|item| _ = now(&mut bench, 0, send(queue, item, 0, Of::None)));
     let first = taken(&mut bench, 1, queue);
     let second = bench.at(bench.now, 1, receive(queue));
     bench.run_to(bench.now + 1000);
