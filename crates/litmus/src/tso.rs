@@ -69,7 +69,7 @@ pub struct Endless {
     pub queue: Option<usize>,
 }
 
-/// The states that the model allows.
+/// What the model allows: the final states, and a thread that waits for ever.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcomes {
     /// Every final state.

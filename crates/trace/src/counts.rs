@@ -17,7 +17,8 @@ pub const MAGIC: u64 = u64::from_le_bytes(*b"batcnt01");
 pub const HEADER: usize = 4096;
 /// Index of the header's word that counts the rows that threads have taken.
 pub const TAKEN: usize = 1;
-/// Index of the header's word that counts the processes that have mapped the file.
+/// Index of the header's word that counts the processes that have mapped the file so
+/// far, forked ones included.
 pub const PROCESSES: usize = 2;
 /// Number of rows. The last one is shared by all threads for which no other row is left.
 pub const ROWS: usize = 8192;

@@ -36,7 +36,8 @@ pub(crate) enum Phase {
 pub(crate) struct IdleWait {
     pub(crate) still: Still,
     pub(crate) phase: Phase,
-    /// The time at which the wait ends by itself: a deadline, a limit, or for no reason.
+    /// The time at which the wait ends by itself: a deadline, a limit, or a wake-up for
+    /// no reason (`wait.spurious`).
     pub(crate) until: u64,
     /// The core's cycles from the end of the wait to the thread's next instruction.
     pub(crate) exit: u64,

@@ -69,9 +69,9 @@ pub(crate) struct Cpu {
 counters! {
     /// What a CPU counted.
     pub struct CpuCounts {
-        /// Threads that it was given to.
+        /// Times that the CPU was given to a thread, also to the same one again.
         switches: Threads,
-        /// Threads, among those, that had run on another core last.
+        /// Times, among those, that the thread had last run on another core.
         migrations: Threads,
         /// Timer interrupts: ticks, or ends of time slices.
         ticks: Interrupts,

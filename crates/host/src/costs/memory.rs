@@ -106,7 +106,7 @@ fn agreed(passes: &[Option<u32>]) -> Result<u32, String> {
     Ok(middle)
 }
 
-/// On other processors no clock is precise enough for this measurement.
+/// On processors other than x86-64 no clock is precise enough for this measurement.
 #[cfg(not(target_arch = "x86_64"))]
 pub fn store_buffer(_: u32, _: Budget) -> Result<u32, String> {
     Err("no time-stamp counter that is precise enough".into())

@@ -61,7 +61,8 @@ fn own(bits: u32) -> &'static Own {
     ADDED[(bits >> 24) as usize].get().expect("only `add` and `with_number` make bits, of policies that were added")
 }
 
-/// Returns the policy's number that is in these bits.
+/// Returns the number that the policy takes (the 8 of `nap-park(8)`), from the lower bytes of these
+/// bits.
 pub(super) fn number(bits: u32) -> u32 {
     bits & NUMBER
 }

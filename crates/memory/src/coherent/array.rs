@@ -107,8 +107,8 @@ impl Array {
         }
     }
 
-    /// The way for the line: a free one, or the one that replacement chooses among the ways for
-    /// which `may` holds.
+    /// The way for the line: a free one, whatever `may` says, else the one that replacement chooses
+    /// among the ways for which `may` holds; `None` if there is none.
     pub(super) fn place(&self, owner: u32, key: u32, may: impl Fn(usize) -> bool) -> Option<usize> {
         let first = self.set(owner, key);
         let ways = first..first + self.ways;

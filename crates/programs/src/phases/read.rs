@@ -25,7 +25,8 @@ impl Program {
     /// Reads the profile at `path`.
     ///
     /// # Errors
-    /// The file, the line, the key and what was expected.
+    /// The file and the reason; for a wrong value also the line, the key and what was expected, for
+    /// a syntax error the line.
     pub fn open(path: &Path) -> Result<Program> {
         let file = path.display().to_string();
         match std::fs::read_to_string(path) {

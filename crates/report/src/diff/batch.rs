@@ -63,7 +63,8 @@ impl Batches {
 pub struct Change {
     pub before: f64,
     pub after: f64,
-    /// Half the width of the difference's 95% interval; `None` if the runs are too short to tell.
+    /// Half the width of the 95% interval of the difference between the two means; `None` if too few
+    /// stretches of one of the two runs have an event.
     pub noise: Option<f64>,
 }
 

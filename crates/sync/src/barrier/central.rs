@@ -23,7 +23,7 @@ pub struct Central<M: Machine> {
 
 /// The bit of the word that the barrier leaves to its user.
 const BIT: u32 = 1;
-/// An episode adds this to the word.
+/// The end of an episode adds this to the word, above the user's bit.
 const EPISODE: u32 = 2;
 
 impl Central<Native> {

@@ -62,7 +62,7 @@ pub struct Taken<W> {
     pub waited: Option<Waiter<W>>,
     /// The call site of the acquisition; if none was given, that of the wait.
     pub site: SiteId,
-    /// Whether the thread already held the lock.
+    /// Whether the thread already held the lock, in any mode; no new hold begins then.
     pub recursive: bool,
     /// Earlier holds that exclude this acquisition. Their releases must have been lost, so they end
     /// now.
