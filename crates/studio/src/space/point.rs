@@ -45,6 +45,12 @@ impl Space {
                 self.error(Some(*line), "`seed` is no setting here; expected the key `seeds`, as in `seeds = 5`")
             );
         }
+        let constraints = self.constraints.iter().map(|constraint| (&constraint.expr, constraint.line));
+        let coupled = self.set.iter().filter_map(|setting| Some((setting.value.coupled()?, setting.line)));
+        if let Some((_, line)) = constraints.chain(coupled).find(|(expr, _)| expr.names().contains(&"seed")) {
+            let what = "`seed` is an unknown name here: a point has the same settings with each of its seeds";
+            return Err(self.error(Some(line), what));
+        }
         if let Some(axis) = self.axes.iter().find(|axis| axis.values.is_empty()) {
             return Err(self.error(Some(axis.line), format!("axis `{}` has no values: the space is empty", axis.name)));
         }

@@ -12,6 +12,7 @@ use super::row::Row;
 use super::table::Table;
 use super::whole::{self, write_whole};
 use crate::hash::Key;
+use crate::value::Value;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -45,6 +46,9 @@ pub struct Writer {
     kept: HashMap<Key, Vec<Option<f64>>>,
     /// The figures to keep in memory, as places among the figures.
     wanted: Vec<usize>,
+    /// For each coordinate, and each figure, of the store: its place in rows that are recorded.
+    coordinates: Vec<usize>,
+    figures: Vec<usize>,
     own: Option<Own>,
     /// Rows of the own journal.
     rows: Vec<Row>,
@@ -61,30 +65,27 @@ impl Writer {
     /// or written.
     pub fn open(folder: &Path, wanted: &Manifest, kept: &[&str]) -> Result<Writer, StoreError> {
         std::fs::create_dir_all(folder).map_err(StoreError::io(folder, "made"))?;
+        // A folder that is refused gets no file.
+        joined(folder, wanted)?;
         let lock = locked(folder)?;
-        let manifest = match Manifest::read(folder)? {
-            None => {
-                foreign(folder)?;
-                wanted.clone()
-            }
-            Some(found) => {
-                found.takes(wanted).map_err(|why| StoreError::Other { path: folder.to_owned(), why })?;
-                Manifest { space: wanted.space.clone(), ..found }
-            }
-        };
+        let manifest = joined(folder, wanted)?;
         if Manifest::read(folder)?.as_ref() != Some(&manifest) {
             manifest.write(folder)?;
         }
         let figures: Vec<&Column> = manifest.columns.iter().filter(|column| column.role == Role::Figure).collect();
         let place = |name: &&str| figures.iter().position(|column| column.name == *name);
-        let wanted = kept.iter().filter_map(place).collect();
+        let kept = kept.iter().filter_map(place).collect();
+        let coordinates = places(&manifest, wanted, Role::Coordinate);
+        let figures = places(&manifest, wanted, Role::Figure);
         let store = Store { folder: folder.to_owned(), manifest };
         let mut writer = Writer {
             store,
             lock,
             done: HashSet::new(),
             kept: HashMap::new(),
-            wanted,
+            wanted: kept,
+            coordinates,
+            figures,
             own: None,
             rows: Vec::new(),
             others: BTreeMap::new(),
@@ -142,11 +143,18 @@ impl Writer {
         claimed
     }
 
-    /// Adds a row.
+    /// Adds a row, whose coordinates and figures stand in the order of the manifest that
+    /// [`Writer::open`] was given.
     ///
     /// # Errors
     /// The row cannot be written; then it is not in the store, and all earlier ones are.
     pub fn record(&mut self, row: Row) -> Result<(), StoreError> {
+        let in_order = |values: &[Option<Value>], places: &[usize]| -> Vec<Option<Value>> {
+            places.iter().map(|&place| values.get(place).cloned().flatten()).collect()
+        };
+        let (coordinates, figures) =
+            (in_order(&row.coordinates, &self.coordinates), in_order(&row.figures, &self.figures));
+        let row = Row { coordinates, figures, ..row };
         self.add(&row.line())?;
         self.know(&row);
         self.rows.push(row);
@@ -300,12 +308,14 @@ impl Store {
         paths.iter().try_for_each(|path| std::fs::remove_file(path).map_err(StoreError::io(path, "removed")))
     }
 
-    /// Removes the rows of points that failed, so that the next sweep runs these points again. Returns
-    /// the number of removed rows.
+    /// Removes the rows of points that failed, so that the next sweep, for rows of the manifest
+    /// `wanted`, runs these points again. Returns the number of removed rows.
     ///
     /// # Errors
-    /// Another process adds to the store, or a file cannot be read or written.
-    pub fn forget_failures(&self) -> Result<usize, StoreError> {
+    /// The store is of another version or space, another process adds to it, or a file cannot be read
+    /// or written.
+    pub fn forget_failures(&self, wanted: &Manifest) -> Result<usize, StoreError> {
+        self.manifest.takes(wanted).map_err(|why| StoreError::Other { path: self.folder.clone(), why })?;
         let lock = locked(&self.folder)?;
         for path in files(&self.folder, journal::PREFIX, journal::SUFFIX)? {
             if journal::lives(&path)? {
@@ -333,6 +343,27 @@ fn io_error(error: parquet::errors::ParquetError) -> io::Error {
         },
         other => io::Error::other(other),
     }
+}
+
+/// The manifest of the store in `folder` once rows of `wanted` stand in it.
+fn joined(folder: &Path, wanted: &Manifest) -> Result<Manifest, StoreError> {
+    let Some(found) = Manifest::read(folder)? else {
+        foreign(folder)?;
+        return Ok(wanted.clone());
+    };
+    found.takes(wanted).map_err(|why| StoreError::Other { path: folder.to_owned(), why })?;
+    Ok(Manifest { space: wanted.space.clone(), ..found })
+}
+
+/// For each column of the store in this role: its place among those of rows that are added.
+fn places(store: &Manifest, added: &Manifest, role: Role) -> Vec<usize> {
+    let of = |manifest: &Manifest| -> Vec<String> {
+        let columns = manifest.columns.iter().filter(|column| column.role == role);
+        columns.map(|column| column.name.clone()).collect()
+    };
+    let added = of(added);
+    // `takes` has seen that both have the same names.
+    of(store).iter().filter_map(|name| added.iter().position(|other| other == name)).collect()
 }
 
 /// The lock of a store, which is held.

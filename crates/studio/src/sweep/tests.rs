@@ -167,6 +167,17 @@ fn a_sweep_fills_the_store_and_runs_no_point_twice() {
     assert_eq!((sum.unit.as_str(), sum.what.as_str()), ("apples", "What a test counts."));
 }
 
+/// A second run may name axes and metrics in another order than the run that made the store.
+#[test]
+fn values_go_into_the_columns_of_their_names() {
+    let folder = tempfile::tempdir().unwrap();
+    let metrics = "metrics = [\"sum\", \"deep.noise\"]\n";
+    whole(&plan(&format!("{metrics}[axes]\nx = [1]\ny = [20, 50]\n")), folder.path());
+    let other = plan("metrics = [\"deep.noise\", \"sum\"]\n[axes]\ny = [70]\nx = [2]\n");
+    whole(&other, folder.path());
+    assert_eq!(rows(folder.path(), &["x", "y", "sum", "deep.noise"]), ["1 20 21 13.8", "1 50 51 19.5", "2 70 72 23.3"]);
+}
+
 #[test]
 fn a_failing_point_is_a_row_and_never_the_end() {
     let folder = tempfile::tempdir().unwrap();
@@ -189,7 +200,10 @@ fn a_failing_point_is_a_row_and_never_the_end() {
     );
     assert_eq!(whole(&plan, folder.path()).1.added, 0, "a failed point is not run again");
     let store = Store::open(folder.path()).unwrap();
-    assert_eq!(store.forget_failures().unwrap(), 6);
+    let other = self::plan("[axes]\nx = [1]\n").manifest(SpaceText::default());
+    assert!(store.forget_failures(&other).unwrap_err().to_string().contains("is of another space"));
+    assert_eq!(rows(folder.path(), &["x"]).len(), 7, "a sweep that the store refuses removes nothing");
+    assert_eq!(store.forget_failures(&plan.manifest(SpaceText::default())).unwrap(), 6);
     assert_eq!(rows(folder.path(), &["x"]), ["6"]);
     assert_eq!(whole(&plan, folder.path()).1.added, 6);
 }
@@ -295,7 +309,9 @@ fn a_store_of_something_else_is_refused_and_left_as_it_was() {
         "DIR: this store has the form baton-store/2, and this baton reads baton-store/1"
     );
     std::fs::remove_file(&manifest).unwrap();
+    std::fs::remove_file(folder.path().join("store.lock")).unwrap();
     assert!(refused(space(GRID), Toy::default()).starts_with("DIR: is no store: it holds rows-"));
+    assert!(!folder.path().join("store.lock").exists(), "a folder that is refused gets no file");
     assert!(
         Store::open(&folder.path().join("none"))
             .err()
@@ -312,6 +328,13 @@ fn a_space_is_checked_before_anything_runs() {
         (error.to_string(), error.hint.unwrap_or_default())
     };
     let said = |text: &str| refused(text).0;
+    let of_seed = "toy.toml:3: `seed` is an unknown name here: a point has the same settings with each of its seeds";
+    assert_eq!(
+        Space::from_toml("command = \"toy\"\n[set]\nx = \"= 2 * seed\"", "toy.toml", Path::new("."), &Vec::new)
+            .unwrap_err()
+            .to_string(),
+        of_seed
+    );
     assert_eq!(said("[axes]\nw = [1]"), "toy.toml:3: unknown setting `w` of `baton toy`");
     assert_eq!(said("[axes]\nkey = [1]"), "toy.toml:3: every store has a column `key` of its own");
     assert_eq!(

@@ -48,14 +48,23 @@ pub(super) fn bad_store(error: StoreError) -> anyhow::Error {
     if error.is_input() { BadInput::new(error).into() } else { error.into() }
 }
 
+/// An error of a store that a sweep would add to.
+fn other_store(error: StoreError) -> anyhow::Error {
+    let is_other = matches!(error, StoreError::Other { .. });
+    let bad = bad_store(error);
+    if is_other { BadInput::new(format!("{bad:#}")).hint("name another store with --store DIR").into() } else { bad }
+}
+
 /// Begins a sweep, or goes on with it.
 pub(super) fn begin(path: &Path, options: &RunArgs) -> anyhow::Result<ExitCode> {
     let text = baton_trace::files::read_text(path, MOST_BYTES);
     let text = text.map_err(|error| BadInput::new(format!("{}: {error}", path.display())))?;
-    let store = options
-        .store
-        .clone()
-        .unwrap_or_else(|| PathBuf::from(path.file_stem().unwrap_or_default()).with_extension("store"));
+    let store = options.store.clone().unwrap_or_else(|| {
+        let mut name = path.file_stem().unwrap_or_default().to_owned();
+        // `space.v1.toml` has the store `space.v1.store`.
+        name.push(".store");
+        PathBuf::from(name)
+    });
     let file = std::path::absolute(path).context("cannot tell the current directory")?;
     go(&SpaceText { file: file.display().to_string(), text }, &path.display().to_string(), &store, options)
 }
@@ -89,19 +98,12 @@ fn go(text: &SpaceText, name: &str, folder: &Path, options: &RunArgs) -> anyhow:
         println!("{} points, {} rows", plan.points(), plan.rows());
         return Ok(ExitCode::SUCCESS);
     }
+    let manifest = plan.manifest(text.clone());
     if options.retry && folder.is_dir() {
-        let removed = Store::open(folder).and_then(|store| store.forget_failures()).map_err(bad_store)?;
+        let removed = Store::open(folder).and_then(|store| store.forget_failures(&manifest)).map_err(other_store)?;
         ui::note(format_args!("{removed} rows of failures are removed from {}", folder.display()));
     }
-    let mut writer = Writer::open(folder, &plan.manifest(text.clone()), &plan.until()).map_err(|error| {
-        let is_other = matches!(error, StoreError::Other { .. });
-        let bad = bad_store(error);
-        if is_other {
-            BadInput::new(format!("{bad:#}")).hint("name another store with --store DIR").into()
-        } else {
-            bad
-        }
-    })?;
+    let mut writer = Writer::open(folder, &manifest, &plan.until()).map_err(other_store)?;
     let jobs =
         options.jobs.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), |jobs| jobs as usize);
     let signals = PassedOn::begin();
