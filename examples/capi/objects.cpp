@@ -14,7 +14,9 @@ static baton::queue<std::unique_ptr<int>, 3> numbers;  // a constant: no code ru
 static baton::fast_mutex mutex;
 static baton::shared_mutex lock;
 static baton::condition_variable changed;
-static baton::once_flag begun;
+static baton::once_flag begun, named;
+static int names = 0;
+static void name() { names++; }
 static baton::semaphore at_work{2};
 static baton::meeting start{4};
 
@@ -27,6 +29,7 @@ int main() {
     for (int id = 0; id < 4; id++) {
         threads.emplace_back([&] {
             begun.call([&] { fills++; });
+            named.call(name);
             start.arrive_and_wait();
             while (auto number = numbers.pop()) {
                 at_work.acquire();
@@ -58,6 +61,7 @@ int main() {
         if (any.wait_for(guard, 1ms, [] { return false; })) return 5;
     }
     for (auto &thread : threads) thread.join();
+    if (names != 1) return 12;
 
     // Items that were not taken out are destroyed once.
     auto alive = std::make_shared<int>(0);
@@ -65,9 +69,9 @@ int main() {
         baton::queue<std::shared_ptr<int>, 2> queue;
         queue.push(alive);
         queue.push(alive);
-        if (queue.try_push(std::shared_ptr<int>(alive)) != baton::queue_status::full) return 6;
+        if (queue.try_push(alive) != baton::queue_status::full) return 6;
         if (alive.use_count() != 3) return 11;
-        if (queue.push_until(std::shared_ptr<int>(alive), std::chrono::system_clock::now()) != baton::queue_status::timeout) return 7;
+        if (queue.push_until(alive, std::chrono::system_clock::now()) != baton::queue_status::timeout) return 7;
         if (!queue.try_pop().first || queue.size() != 1) return 8;
     }
     if (alive.use_count() != 1) return 9;

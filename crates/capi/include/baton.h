@@ -5,7 +5,8 @@
  *   - locks, barriers and queues: link with libbaton (pkg-config --cflags --libs baton; CMake: find_package(Baton));
  *   - markers: need no library. They take effect only under `baton profile`, or as a progress point of `baton try`.
  *
- * Functions that can fail report it in their result, as each comment says; baton_last_error() then gives the reason.
+ * Functions that can fail report it in their result, as each comment says. After NULL, -1, EINVAL and ENOTSUP,
+ * baton_last_error() gives the reason.
  */
 #ifndef BATON_H
 #define BATON_H
@@ -93,7 +94,8 @@ int baton_semaphore_trytake(baton_semaphore *semaphore); /* 0 or EAGAIN */
 int baton_semaphore_timedtake(baton_semaphore *semaphore, int clock, const struct timespec *until);
 int baton_semaphore_post(baton_semaphore *semaphore); /* 0 or EOVERFLOW */
 
-/* A barrier that needs no index: each call of `threads` threads is a meeting. Other barriers are below. */
+/* A barrier that needs no index: the same `threads` threads meet again and again, and no other thread calls it. Other
+ * barriers are below. */
 typedef struct __attribute__((aligned(128))) baton_meeting {
     uint64_t arrived;
     uint32_t threads;

@@ -175,8 +175,9 @@ public:
 
     template <class Function> void call(Function &&function) noexcept {
         if (baton_once_done(&raw_)) return;
-        auto run = [](void *argument) noexcept { (*static_cast<std::remove_reference_t<Function> *>(argument))(); };
-        baton_once_call(&raw_, run, const_cast<void *>(static_cast<const void *>(std::addressof(function))));
+        auto *called = std::addressof(function);
+        auto run = [](void *argument) noexcept { (**static_cast<decltype(called) *>(argument))(); };
+        baton_once_call(&raw_, run, &called);
     }
 
 private:
@@ -228,6 +229,7 @@ enum class queue_status { success, full, empty, closed, timeout };
  * and out, and are destroyed once. If an item is not taken in, it was not moved from. */
 template <class T, std::size_t N> class queue {
     static_assert(N > 0, "a queue needs room for an item");
+    static_assert(std::is_nothrow_move_constructible_v<T>, "moving an item must not throw");
 
 public:
     constexpr queue() noexcept {}
@@ -255,9 +257,14 @@ public:
         auto status = put(item, [](auto &) { return false; });
         return status == queue_status::timeout ? queue_status::full : status;
     }
+    queue_status try_push(const T &item) { return try_push(T(item)); }
     template <class Clock, class Duration>
     queue_status push_until(T &&item, const std::chrono::time_point<Clock, Duration> &at) {
         return put(item, [this, &at](auto &lock) { return room_.wait_until(lock, at); });
+    }
+    template <class Clock, class Duration>
+    queue_status push_until(const T &item, const std::chrono::time_point<Clock, Duration> &at) {
+        return push_until(T(item), at);
     }
 
     /* Takes the oldest item, waiting while the queue is empty. Empty if the queue is closed and empty. */
@@ -280,10 +287,8 @@ public:
 
     /* Closes the queue: no further item goes in, the items that are in come out, and waiting threads return. */
     void close() {
-        {
-            std::lock_guard<fast_mutex> guard(mutex_);
-            closed_ = true;
-        }
+        std::lock_guard<fast_mutex> guard(mutex_);
+        closed_ = true;
         items_.notify_all();
         room_.notify_all();
     }
@@ -306,7 +311,7 @@ private:
         }
         new (places_[(first_ + count_) % N].bytes) T(std::move(item));
         ++count_;
-        lock.unlock();
+        /* Under the mutex: the thread that takes the item may destroy the queue at once. */
         items_.notify_one();
         return queue_status::success;
     }
@@ -323,7 +328,6 @@ private:
         std::destroy_at(oldest);
         first_ = (first_ + 1) % N;
         --count_;
-        lock.unlock();
         room_.notify_one();
         return {std::move(item), queue_status::success};
     }

@@ -51,10 +51,12 @@ impl BatonQueue {
     }
 
     /// Runs `step` under the mutex until it returns a count above 0, and waits at `cond` in between.
-    /// Returns the count, or the error of `closed` or of the wait.
+    /// Then wakes as many threads at `others`, still under the mutex: a thread that finds the change
+    /// may free the queue at once. Returns the count, or the error of `closed` or of the wait.
     fn guarded(
         &self,
         cond: &BatonCond,
+        others: &BatonCond,
         patience: Patience,
         step: &mut dyn FnMut(&mut State) -> Result<usize, c_int>,
     ) -> Result<usize, c_int> {
@@ -73,6 +75,9 @@ impl BatonQueue {
                 done => break done,
             }
         };
+        if let Ok(count) = result {
+            others.notify(count, WAIT);
+        }
         // SAFETY: this thread holds the mutex.
         unsafe { self.mutex.unlock((), WAIT) };
         result
@@ -83,7 +88,7 @@ impl BatonQueue {
     /// # Safety
     /// `items` has `count` items.
     unsafe fn put(&self, items: *const u8, count: usize, patience: Patience) -> Result<usize, c_int> {
-        let put = self.guarded(&self.room, patience, &mut |state| {
+        self.guarded(&self.room, &self.items, patience, &mut |state| {
             if state.closed != 0 {
                 return Err(libc::EPIPE);
             }
@@ -98,9 +103,7 @@ impl BatonQueue {
                 state.count += 1;
             }
             Ok(some)
-        })?;
-        self.items.notify(put, WAIT);
-        Ok(put)
+        })
     }
 
     /// Copies up to `count` items out. Returns how many.
@@ -108,7 +111,7 @@ impl BatonQueue {
     /// # Safety
     /// `items` has room for `count` items.
     unsafe fn get(&self, items: *mut u8, count: usize, patience: Patience) -> Result<usize, c_int> {
-        let got = self.guarded(&self.items, patience, &mut |state| {
+        self.guarded(&self.items, &self.room, patience, &mut |state| {
             let some = count.min(state.count);
             if some == 0 && state.closed != 0 {
                 return Err(libc::EPIPE);
@@ -123,9 +126,7 @@ impl BatonQueue {
                 state.count -= 1;
             }
             Ok(some)
-        })?;
-        self.room.notify(got, WAIT);
-        Ok(got)
+        })
     }
 
     /// Moves all of `count` items, some at a time. Returns 0 or the error after which fewer were
@@ -210,9 +211,9 @@ calls! {
     baton_queue_close(queue) -> c_int {
         queue.mutex.lock(WAIT);
         (*queue.state.get()).closed = 1;
-        queue.mutex.unlock((), WAIT);
         queue.items.notify_all(WAIT);
         queue.room.notify_all(WAIT);
+        queue.mutex.unlock((), WAIT);
         0
     }
     /// Returns the number of items in the queue, which may be stale at once.
