@@ -25,7 +25,8 @@ pub struct Barrier<W = Adaptive> {
 }
 
 impl<W: WaitPolicy> Barrier<W> {
-    /// Creates a barrier for `threads` threads.
+    /// Creates a barrier at which the same `threads` threads meet again and again. No other thread
+    /// may wait at it.
     ///
     /// # Panics
     /// Panics if `threads` is 0.

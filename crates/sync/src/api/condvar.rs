@@ -9,6 +9,15 @@ use core::marker::PhantomData;
 use core::time::Duration;
 use lock_api::{MutexGuard, RawMutex};
 
+/// Ends the program if a wait unwinds: the event would keep a node of a stack that is gone.
+struct Aborts;
+
+impl Drop for Aborts {
+    fn drop(&mut self) {
+        std::process::abort();
+    }
+}
+
 /// A condition variable of one word. `notify_one` wakes the thread that has waited longest; after
 /// `notify_all` each woken thread wakes the next one when it has the mutex, so that no crowd runs
 /// for it.
@@ -77,8 +86,9 @@ impl<W: WaitPolicy> Condvar<W> {
         deadline: Option<Deadline>,
     ) -> Ended {
         let node = Node::new();
-        // SAFETY: the node is alive and used for nothing else until `leave`, which is called in any
-        // case: nothing between can panic.
+        let aborts = Aborts;
+        // SAFETY: the node is alive and used for nothing else until `leave`: a panic before `leave`
+        // ends the program.
         unsafe { self.event.join(&node, W::WAIT) };
         let (notified, rest) = MutexGuard::unlocked(guard, || {
             // SAFETY: this thread has put the node into the event, and leaves once.
@@ -87,6 +97,7 @@ impl<W: WaitPolicy> Condvar<W> {
                 self.event.leave(&node, W::WAIT)
             }
         });
+        core::mem::forget(aborts);
         Chain::wake_next(rest, W::WAIT);
         if notified { Ended::Notified } else { Ended::Expired }
     }

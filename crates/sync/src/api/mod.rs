@@ -8,7 +8,7 @@
 //! | [`Condvar`] | 8 | the oldest waiter first | [`chain`](crate::event::chain): a broadcast wakes one waiter at a time |
 //! | [`Once`] | 4 | – | [`once`](crate::once): an initialization |
 //! | [`Semaphore`] | 4 | none | [`flagged`](crate::semaphore::flagged): up to 2^31 - 1 permits |
-//! | [`Barrier`] | 384 | – | [`central`](crate::barrier::central): any number of threads |
+//! | [`Barrier`] | 256 | – | [`central`](crate::barrier::central): any number of threads |
 //!
 //! [`queue_of`] makes a bounded queue with a [`Sender`] and a [`Receiver`].
 //!
@@ -28,9 +28,12 @@ mod queue;
 mod rwlock;
 mod semaphore;
 
+pub use crate::event::Ended;
+pub use crate::once::Poisoned;
 pub use crate::queue::BadBound;
 pub use crate::queue::channel::{NotReceived, NotSent};
 pub use barrier::Barrier;
+pub use baton_machine::{Clock, Deadline, Wait};
 pub use condvar::Condvar;
 pub use mutex::*;
 pub use once::Once;

@@ -10,8 +10,9 @@ use core::marker::PhantomData;
 use core::time::Duration;
 use std::sync::Arc;
 
-/// How many senders and receivers a queue has, and so which algorithm it is.
-pub trait Kind: 'static {
+/// How many senders and receivers a queue has, and so which algorithm it is. Only this module has
+/// kinds, because an algorithm for one sender is unsound with several.
+pub trait Kind: sealed::Sealed + 'static {
     /// The queue for items of type `T`.
     type Queue<T: Send + 'static>: ExactQueue<Native, Item = T>;
 }
@@ -21,11 +22,16 @@ pub trait ManySenders: Kind {}
 /// A kind of queue whose receiver can be cloned.
 pub trait ManyReceivers: Kind {}
 
+mod sealed {
+    pub trait Sealed {}
+}
+
 macro_rules! kinds {
     ($($(#[$doc:meta])* $kind:ident $queue:ident: $($may:ident)*;)*) => {$(
         $(#[$doc])*
         #[derive(Clone, Copy, Debug)]
         pub enum $kind {}
+        impl sealed::Sealed for $kind {}
         impl Kind for $kind {
             type Queue<T: Send + 'static> = $queue<Native, T>;
         }
@@ -263,7 +269,7 @@ impl<T: Send + 'static, K: Kind, W: WaitPolicy> Receiver<T, K, W> {
     }
 
     /// Fills the beginning of `items` with as many items as there are, waiting while there is none.
-    /// Returns how many; 0 only if the queue is closed and empty.
+    /// Returns how many; 0 only if the queue is closed and empty, or `items` is.
     pub fn receive_some(&mut self, items: &mut [T]) -> usize
     where
         T: Copy,

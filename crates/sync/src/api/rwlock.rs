@@ -257,6 +257,20 @@ mod tests {
 
     type Lock = RwLock<u32>;
 
+    /// Readers that came as upgradable ones are counted like others: no writer enters beside them.
+    #[test]
+    fn downgraded_readers_do_not_pass_the_limit() {
+        let lock = Lock::new(0);
+        let mut held = Vec::new();
+        while let Some(guard) = lock.try_upgradable_read() {
+            held.push(RwLockUpgradableReadGuard::downgrade(guard));
+            assert!(held.len() < 1 << 18);
+        }
+        assert!(held.len() >= 1 << 17 && lock.try_write().is_none());
+        drop(held);
+        assert!(lock.try_write().is_some());
+    }
+
     #[test]
     fn a_lock_is_one_word() {
         assert_eq!(size_of::<RwLock<()>>(), 4);

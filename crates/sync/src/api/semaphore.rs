@@ -32,7 +32,8 @@ pub struct Permit<'a, W: WaitPolicy = Adaptive>(&'a Semaphore<W>);
 
 impl<W: WaitPolicy> Drop for Permit<'_, W> {
     fn drop(&mut self) {
-        self.0.raw.post(W::WAIT);
+        // A semaphore that others have filled meanwhile stays full.
+        let _ = self.0.post();
     }
 }
 

@@ -66,7 +66,9 @@ struct Entry {
 
 const SHARED: Entry = Entry { never: WRITER | FULL, unless_flipped: ALL_WAITING, adds: READER };
 const RECURSIVE: Entry = Entry { never: WRITER | FULL, unless_flipped: 0, adds: READER };
-const TO_UPGRADE: Entry = Entry { never: WRITER | UPGRADABLE, unless_flipped: ALL_WAITING, adds: UPGRADABLE };
+/// Not at FULL either, because the hold may become a reader's: so there are never more than FULL + 1
+/// readers.
+const TO_UPGRADE: Entry = Entry { never: WRITER | UPGRADABLE | FULL, unless_flipped: ALL_WAITING, adds: UPGRADABLE };
 
 impl Entry {
     const fn of(hold: Hold) -> Entry {
