@@ -32,7 +32,8 @@ pub enum Claim {
     Mine,
     /// There is no need: it has its row.
     Done,
-    /// Not now: another process, which lives, has begun it.
+    /// Not now: another process, which lives, has begun it, or this one under another combination that
+    /// expands to the same configuration.
     Theirs,
 }
 
@@ -50,6 +51,8 @@ pub struct Writer {
     coordinates: Vec<usize>,
     figures: Vec<usize>,
     own: Option<Own>,
+    /// Points that this process has begun and that have no row yet.
+    begun: HashSet<Key>,
     /// Rows of the own journal.
     rows: Vec<Row>,
     others: BTreeMap<PathBuf, Other>,
@@ -87,6 +90,7 @@ impl Writer {
             coordinates,
             figures,
             own: None,
+            begun: HashSet::new(),
             rows: Vec::new(),
             others: BTreeMap::new(),
             seen: HashSet::new(),
@@ -133,10 +137,11 @@ impl Writer {
             if self.done.contains(&key) {
                 return Ok(Claim::Done);
             }
-            if self.others.values().any(|other| other.begun.contains(&key)) {
+            if self.begun.contains(&key) || self.others.values().any(|other| other.begun.contains(&key)) {
                 return Ok(Claim::Theirs);
             }
             self.add(&journal::claim(key))?;
+            self.begun.insert(key);
             Ok(Claim::Mine)
         });
         self.unlock()?;
@@ -156,6 +161,7 @@ impl Writer {
             (in_order(&row.coordinates, &self.coordinates), in_order(&row.figures, &self.figures));
         let row = Row { coordinates, figures, ..row };
         self.add(&row.line())?;
+        self.begun.remove(&row.key);
         self.know(&row);
         self.rows.push(row);
         if self.rows.len() >= FULL { self.seal(true) } else { Ok(()) }

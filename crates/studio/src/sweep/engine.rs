@@ -123,7 +123,7 @@ struct Sweep<'a> {
     queue: Queue,
     /// Repetitions, which come before new points.
     more: VecDeque<Task>,
-    /// Points that another process has begun.
+    /// Points that another process has begun, or another combination with the same key.
     theirs: VecDeque<Task>,
     running: HashMap<u64, Task>,
     groups: Groups,
@@ -172,7 +172,8 @@ impl Sweep<'_> {
                 return Ok(End::Done);
             }
             if nothing && self.running.is_empty() {
-                // Another process runs what is left: its rows, or its end, will be seen.
+                // Another process runs what is left, whose rows, or end, will be seen; or an equal
+                // combination has ended.
                 std::thread::sleep(LOOK);
                 self.more.append(&mut self.theirs);
             }
@@ -235,7 +236,7 @@ impl Sweep<'_> {
             Some(failure) => self.record(&task, Err(failure), watch)?,
             None => {
                 self.memory.take(task.memory);
-                let ticket = self.pool.start(task.number, task.seed);
+                let ticket = self.pool.start(task.number, task.seed, task.key);
                 self.running.insert(ticket, task);
             }
         }

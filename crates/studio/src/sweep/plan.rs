@@ -1,8 +1,9 @@
 //! A space checked against its command: every name is known, and every column has its sort.
 
+use super::pool::caught;
 use crate::expr::Expr;
 use crate::hash::{Key, Pieces};
-use crate::space::{Goal, Metric, Point, Seeds, Source, Space, SpaceError};
+use crate::space::{Goal, Looked, Metric, Point, Seeds, Source, Space, SpaceError};
 use crate::store::column::is_own;
 use crate::store::{Column, Manifest, Role, SpaceText};
 use crate::subject::{Failure, Figure, Settings, Subject, Why};
@@ -102,7 +103,12 @@ impl Plan {
     }
 
     fn point(&self, number: u64) -> Result<Option<Point>, SpaceError> {
-        self.space.point(number, &|known, name| self.subject.lookup(known, name))
+        self.space.point(number, &|known, name| self.lookup(known, name))
+    }
+
+    /// What the command says about a name. A panic makes the point an invalid one.
+    fn lookup(&self, known: Settings<'_>, name: &str) -> Looked {
+        caught(|| self.subject.lookup(known, name)).unwrap_or_else(|text| Looked::Invalid(in_preparation(&text)))
     }
 
     /// The first point that meets the constraints, preferably one whose chip can be.
@@ -132,7 +138,7 @@ impl Plan {
             let mut space = self.space.clone();
             space.constraints = vec![(*constraint).clone()];
             let excludes = |number| {
-                let point = space.point(number, &|known, name| self.subject.lookup(known, name));
+                let point = space.point(number, &|known, name| self.lookup(known, name));
                 matches!(point, Ok(None))
             };
             (0..space.combinations()).all(excludes)
@@ -287,7 +293,8 @@ impl Plan {
         let prepared = seeds.iter().map(|&seed| {
             let job = match &point.invalid {
                 Some(why) => Err(Failure::new(Why::Invalid, why)),
-                None => self.subject.prepare(&settings, seed),
+                None => caught(|| self.subject.prepare(&settings, seed))
+                    .unwrap_or_else(|text| Err(Failure::new(Why::Invalid, in_preparation(&text)))),
             };
             match job {
                 Ok(job) => Prepared { seed, key: job.key, cost: job.cost, memory: job.memory, failure: None },
@@ -308,14 +315,18 @@ impl Plan {
         settings.iter().fold(pieces, |pieces, (name, value)| pieces.and(name).and(value.to_string())).key()
     }
 
-    /// Runs a point. Returns the values of the metrics, in the order of the columns.
-    pub(super) fn run(&self, number: u64, seed: u64) -> Result<Vec<Option<Value>>, Failure> {
+    /// Runs a point, whose key was `key` when it began to wait. Returns the values of the metrics, in the
+    /// order of the columns.
+    pub(super) fn run(&self, number: u64, seed: u64, key: Key) -> Result<Vec<Option<Value>>, Failure> {
         let failed = |why: String| Failure::new(Why::Failed, why);
         let point = self.point(number).map_err(|error| failed(error.to_string()))?;
         let point = point.ok_or_else(|| failed("the point is no longer in the space".to_owned()))?;
         let job = self.subject.prepare(&self.settings(&point), seed)?;
+        if job.key != key {
+            return Err(failed("an input changed while the point waited; sweep again".to_owned()));
+        }
         let result = (job.run)()?;
-        self.metrics.iter().map(|metric| metric.value(&result).map_err(failed)).collect()
+        Ok(self.metrics.iter().map(|metric| metric.value(&result)).collect())
     }
 
     /// The coordinates of a point as columns have them.
@@ -338,30 +349,29 @@ impl Plan {
 }
 
 impl Measured {
-    fn value(&self, result: &Json) -> Result<Option<Value>, String> {
+    /// The value; `None` for a figure that is absent, and for an expression that has no value.
+    fn value(&self, result: &Json) -> Option<Value> {
         let value = match &self.source {
             From::Path(path) => find(result, path).and_then(Value::of_json),
             From::Expr(expr, paths) => {
-                let mut absent = false;
                 let value = expr.value(&mut |name| {
                     let path = paths.iter().find(|(known, _)| known == name).map_or(name, |(_, path)| path);
-                    find(result, path).and_then(Value::of_json).ok_or_else(|| {
-                        absent = true;
-                        format!("`{name}` is absent")
-                    })
+                    find(result, path).and_then(Value::of_json).ok_or_else(|| format!("`{name}` is absent"))
                 });
-                match value {
-                    Err(_) if absent => None,
-                    value => Some(value.map_err(|why| format!("metric `{}`: {why}", self.name))?),
-                }
+                value.ok()
             }
         };
-        Ok(value.and_then(|value| match (value, self.kind) {
+        match (value?, self.kind) {
             // A figure that is true or false counts as 1 or 0.
             (Value::Switch(on), kind) => Value::Whole(on.into()).fit(kind),
             (value, kind) => value.fit(kind),
-        }))
+        }
     }
+}
+
+/// The reason of a point whose preparation panicked.
+fn in_preparation(text: &str) -> String {
+    format!("Baton panicked while it prepared the point: {text}")
 }
 
 /// The value at a dotted path. A place in a list counts from 0, as in `by_app.1.ready_cycles`.

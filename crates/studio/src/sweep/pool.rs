@@ -2,6 +2,7 @@
 //! with the point, and another takes its place.
 
 use super::plan::Plan;
+use crate::hash::Key;
 use crate::subject::{Failure, Why};
 use crate::value::Value;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -21,6 +22,8 @@ struct Order {
     ticket: u64,
     number: u64,
     seed: u64,
+    /// The key that the point had when it began to wait.
+    key: Key,
 }
 
 struct Worker {
@@ -50,8 +53,8 @@ impl Pool {
         let (orders, next) = channel::<Order>();
         let (plan, results) = (self.plan.clone(), self.sender.clone());
         let work = move || {
-            while let Ok(Order { ticket, number, seed }) = next.recv() {
-                if results.send((ticket, run(&plan, number, seed))).is_err() {
+            while let Ok(Order { ticket, number, seed, key }) = next.recv() {
+                if results.send((ticket, run(&plan, number, seed, key))).is_err() {
                     break;
                 }
             }
@@ -72,12 +75,12 @@ impl Pool {
     }
 
     /// Runs a point on a thread that has nothing to do. Returns the ticket of its result.
-    pub(super) fn start(&mut self, number: u64, seed: u64) -> u64 {
+    pub(super) fn start(&mut self, number: u64, seed: u64, key: Key) -> u64 {
         self.tickets += 1;
         let ticket = self.tickets;
         if let Some(worker) = self.workers.iter_mut().find(|worker| worker.runs.is_none()) {
             worker.runs = Some((ticket, Instant::now()));
-            if worker.orders.send(Order { ticket, number, seed }).is_err() {
+            if worker.orders.send(Order { ticket, number, seed, key }).is_err() {
                 let failure = Failure::new(Why::Failed, "no thread could be made for it");
                 // The receiver lives as long as the pool.
                 let _ = self.sender.send((ticket, Err(failure)));
@@ -117,10 +120,14 @@ impl Pool {
 }
 
 /// Runs a point. A panic is a failure of the point.
-fn run(plan: &Plan, number: u64, seed: u64) -> Outcome {
-    catch_unwind(AssertUnwindSafe(|| plan.run(number, seed))).unwrap_or_else(|panic| {
+fn run(plan: &Plan, number: u64, seed: u64, key: Key) -> Outcome {
+    caught(|| plan.run(number, seed, key)).unwrap_or_else(|text| Err(Failure::new(Why::Panic, text)))
+}
+
+/// What `run` gives; the text of its panic, otherwise.
+pub(super) fn caught<T>(run: impl FnOnce() -> T) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(run)).map_err(|panic| {
         let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-        let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
-        Err(Failure::new(Why::Panic, text.unwrap_or_else(|| "panicked".to_owned())))
+        text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "panicked".to_owned())
     })
 }

@@ -15,6 +15,7 @@ use std::time::Duration;
 #[derive(Default)]
 struct Toy {
     runs: AtomicUsize,
+    prepared: AtomicUsize,
     version: &'static str,
 }
 
@@ -42,6 +43,7 @@ impl Subject for Toy {
     fn lookup(&self, known: Settings<'_>, name: &str) -> Looked {
         match name {
             "size" if option(known, "x") == 13.0 => Looked::Invalid("there is no size 13".into()),
+            "size" if option(known, "x") == 15.0 => panic!("x is 15"),
             "size" => Looked::Value(Value::Whole(100)),
             _ => Looked::Unknown(vec!["size".into()]),
         }
@@ -65,12 +67,22 @@ impl Subject for Toy {
 
     fn prepare(&self, settings: Settings<'_>, seed: u64) -> Result<Job, Failure> {
         let (x, y) = (option(settings, "x"), option(settings, "y"));
-        if x == 7.0 {
-            return Err(Failure::new(Why::Invalid, "x is 7"));
+        match x as i64 {
+            7 => return Err(Failure::new(Why::Invalid, "x is 7")),
+            14 => panic!("x is 14"),
+            _ => {}
         }
         let pieces = Pieces::default().and(self.version()).and(seed.to_string());
+        if x == 16.0 || settings.iter().any(|(_, value)| value.to_string().starts_with("same")) {
+            // All points whose name begins so are one; an input of 16 changes all the time.
+            let times = if x == 16.0 { self.prepared.fetch_add(1, SeqCst) } else { 0 };
+            let run = || {
+                std::thread::sleep(Duration::from_millis(20));
+                Ok(serde_json::json!({ "sum": 0 }))
+            };
+            return Ok(Job { key: pieces.and(times.to_string()).key(), cost: 1.0, memory: 0, run: Box::new(run) });
+        }
         let key = settings.iter().fold(pieces, |all, (name, value)| all.and(name).and(value.to_string())).key();
-        self.runs.fetch_add(0, SeqCst);
         let run = move || match x as i64 {
             8 => Err(Failure::new(Why::Deadlock, "x is 8")),
             9 => panic!("x is 9"),
@@ -179,13 +191,28 @@ fn values_go_into_the_columns_of_their_names() {
 }
 
 #[test]
+fn combinations_with_one_key_share_a_row() {
+    let folder = tempfile::tempdir().unwrap();
+    let (end, state) = whole(&plan("[axes]\nname = [\"same\", \"same 2\", \"same 3\"]\n"), folder.path());
+    assert_eq!((end, state.added, state.before), (End::Done, 1, 2));
+}
+
+#[test]
+fn a_metric_that_cannot_be_computed_is_null() {
+    let folder = tempfile::tempdir().unwrap();
+    let share = "{ name = \"share\", value = \"= 10 / sum\" }";
+    whole(&plan(&format!("metrics = [\"sum\", {share}]\n[axes]\nx = [0, 5]\n")), folder.path());
+    assert_eq!(rows(folder.path(), &["x", "sum", "share", "failure"]), ["0 0 - -", "5 5 2 -"]);
+}
+
+#[test]
 fn a_failing_point_is_a_row_and_never_the_end() {
     let folder = tempfile::tempdir().unwrap();
     let plan = plan(
-        "limits = { seconds = 2, memory_mib = 100 }\n[axes]\nx = [6, 7, 8, 9, 10, 11, 13]\n[set]\ny = \"= size\"\n",
+        "limits = { seconds = 2, memory_mib = 100 }\n[axes]\nx = [6, 7, 8, 9, 10, 11, 13, 14, 15, 16]\n[set]\ny = \"= size\"\n",
     );
     let (end, state) = whole(&plan, folder.path());
-    assert_eq!((end, state.added, state.failed), (End::Done, 7, 6));
+    assert_eq!((end, state.added, state.failed), (End::Done, 10, 9));
     assert_eq!(
         rows(folder.path(), &["x", "sum", "failure", "reason"]),
         [
@@ -196,16 +223,20 @@ fn a_failing_point_is_a_row_and_never_the_end() {
             "10 - time ran longer than 2 s",
             "11 - memory needs about 1048576 MiB of memory; the limit is 100 MiB",
             "13 - invalid there is no size 13",
+            "14 - invalid Baton panicked while it prepared the point: x is 14",
+            "15 - invalid Baton panicked while it prepared the point: x is 15",
+            "16 - failed an input changed while the point waited; sweep again",
         ]
     );
-    assert_eq!(whole(&plan, folder.path()).1.added, 0, "a failed point is not run again");
+    // A changed input is another point.
+    assert_eq!(whole(&plan, folder.path()).1.added, 1, "a failed point is not run again");
     let store = Store::open(folder.path()).unwrap();
     let other = self::plan("[axes]\nx = [1]\n").manifest(SpaceText::default());
     assert!(store.forget_failures(&other).unwrap_err().to_string().contains("is of another space"));
-    assert_eq!(rows(folder.path(), &["x"]).len(), 7, "a sweep that the store refuses removes nothing");
-    assert_eq!(store.forget_failures(&plan.manifest(SpaceText::default())).unwrap(), 6);
+    assert_eq!(rows(folder.path(), &["x"]).len(), 11, "a sweep that the store refuses removes nothing");
+    assert_eq!(store.forget_failures(&plan.manifest(SpaceText::default())).unwrap(), 10);
     assert_eq!(rows(folder.path(), &["x"]), ["6"]);
-    assert_eq!(whole(&plan, folder.path()).1.added, 6);
+    assert_eq!(whole(&plan, folder.path()).1.added, 9);
 }
 
 #[test]

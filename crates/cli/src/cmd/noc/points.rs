@@ -71,6 +71,8 @@ impl Swept for Noc {
         let options = Options::from_arg_matches(&point.matches).context("the options of a point")?;
         let experiment = options.experiment()?;
         options.technology()?;
+        // A graph is built of sizes that were checked.
+        experiment.network.validate().map_err(input)?;
         let nodes = experiment.network.topology.build().map_err(input)?.nodes.len() as u64;
         let identity = serde_json::to_string(&experiment).context("the experiment as JSON")?;
         Ok(Ready {

@@ -136,3 +136,23 @@ fn go(text: &SpaceText, name: &str, folder: &Path, options: &RunArgs) -> anyhow:
     }
     Ok(if state.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use baton_studio::subject::Why;
+    use baton_studio::value::Value;
+
+    /// A network that cannot be is an error of its point, found before a graph of its size is built.
+    #[test]
+    fn a_network_is_checked_before_its_graph_is_built() {
+        let noc = Of::new(Noc);
+        let prepared = |topology: &str, size: &str| {
+            let (topology, size) = (Value::Text(topology.to_owned()), Value::Text(size.to_owned()));
+            noc.prepare(&[("topology", &topology), ("size", &size)], 1).map(|_| ())
+        };
+        assert_eq!(prepared("mesh", "4x4"), Ok(()));
+        let refused = prepared("mesh", "0x4").unwrap_err();
+        assert!(refused.why == Why::Invalid && refused.reason.contains("topology.size"), "{refused}");
+    }
+}
