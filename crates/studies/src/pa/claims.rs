@@ -1,8 +1,9 @@
 //! P1 to P7 with their rules. Gains are percent more speed than Default, seed by seed.
 
+use super::gains::{behind, cost_of_moves, greatest, mean_gain};
 use super::jobs::{self, DEFAULT};
-use super::machine::Machine;
-use super::mixes::{SET_1, SINGLE, THREADS, beside};
+use super::machine::{MACHINES, Machine};
+use super::mixes::{SET_1, SINGLE, THREADS};
 use super::results::{Results, mean};
 use super::why;
 use crate::kit::Judge;
@@ -36,20 +37,6 @@ pub(super) fn all(results: &Results<'_>, full: bool) -> Vec<Claim> {
     judge.claims
 }
 
-/// The machines of set 1.
-pub(super) const MACHINES: [Machine; 2] = [Machine::One, Machine::Four];
-
-/// The greatest gain over the mixes of set 1 on both machines.
-pub(super) fn greatest(
-    results: &Results<'_>,
-    gain: impl Fn(Machine, &'static str) -> Option<Interval>,
-) -> Option<(Machine, &'static str, Interval)> {
-    let of = |machine| results.best(|mix| gain(machine, mix)).map(|(mix, gain)| (machine, mix, gain));
-    let [one, four] = MACHINES.map(of);
-    let (one, four) = (one?, four?);
-    Some(if four.2.mean > one.2.mean { four } else { one })
-}
-
 fn headline(judge: &mut Judge, results: &Results<'_>) {
     for (part, policy) in [("PA", "pa"), ("MinTLP", "min-tlp")] {
         let best = greatest(results, |machine, mix| results.over_default(machine, mix, policy));
@@ -64,20 +51,6 @@ fn headline(judge: &mut Judge, results: &Results<'_>) {
     let claim = Claim::new("P1", "PA, section 5", "greatest gain over any of the other schedulers on a mix", "%");
     let best = greatest(results, over).map(|best| best.2);
     judge.push(claim, 40.0, best, QUARTER, NEEDS, why::headline(results, "pa"));
-}
-
-/// How much longer an application takes at equal clocks where the policy swaps threads, in percent: the greatest of all. Without
-/// awareness of topology, or with it.
-pub(super) fn cost_of_moves(results: &Results<'_>, machine: Machine, aware: bool) -> Option<(&'static str, Interval)> {
-    let mut all = Vec::new();
-    for mix in beside() {
-        for app in 0..mix.apps.len() {
-            let without = jobs::equal(machine, mix.name, DEFAULT);
-            let with = if aware { jobs::equal_aware(machine, mix.name) } else { jobs::equal(machine, mix.name, "pa") };
-            all.push((mix.apps[app].0, results.gain_of(Some(app), &without, &with)?));
-        }
-    }
-    all.into_iter().reduce(|a, b| if b.1.mean > a.1.mean { b } else { a })
 }
 
 /// The machines of P3: the paper's two whose fast cores share a cache with slow ones, and 1FC-12SC changed to be such a one.
@@ -97,12 +70,6 @@ fn moves(judge: &mut Judge, either: &mut Judge, results: &Results<'_>) {
     }
 }
 
-/// PA's mean gain over set 1; on other machines than its own two, over the mixes that these were run on.
-pub(super) fn mean_gain(results: &Results<'_>, machine: Machine) -> Option<Interval> {
-    let gain = |mix| results.over_default(machine, mix, "pa");
-    if MACHINES.contains(&machine) { results.mean(gain) } else { results.mean_beside(gain) }
-}
-
 fn where_most(judge: &mut Judge, results: &Results<'_>) {
     let single = mean(SINGLE.iter().map(|mix| results.over_default(Machine::One, mix.name, "pa")));
     let one = mean_gain(results, Machine::One);
@@ -114,20 +81,6 @@ fn where_most(judge: &mut Judge, results: &Results<'_>) {
     let fewer = one.zip(four).map(|(one, four)| one.mean > four.mean);
     let claim = Claim::new("P4", "few fast cores", "PA's mean gain is greater on 1FC-12SC than on 4FC-12SC", "");
     judge.condition(claim, "the mean gain over set 1 is greater", fewer, NEEDS, why::where_most(results));
-}
-
-/// How far a policy is behind the best of the paper's, in points of gain: the least and the greatest over the mixes and machines
-/// that were run.
-pub(super) fn behind(results: &Results<'_>, policy: &'static str) -> Option<[f64; 2]> {
-    let of = |(machine, mix): (Machine, &'static str)| {
-        let gain = |policy| results.over_default(machine, mix, policy).map(|gain| gain.mean);
-        let all: Option<Vec<f64>> = jobs::PAPERS.iter().map(|policy| gain(policy)).collect();
-        Some(all?.into_iter().fold(f64::MIN, f64::max) - gain(policy)?)
-    };
-    let places = MACHINES.iter().flat_map(|&machine| SET_1.iter().map(move |mix| (machine, mix.name)));
-    let all: Vec<f64> = places.filter_map(of).collect();
-    let least = all.iter().copied().reduce(f64::min)?;
-    Some([least, all.iter().copied().reduce(f64::max)?])
 }
 
 /// A mix on which a policy is good and one on which it is bad show the claim, so that some of the mixes may be enough; only all of

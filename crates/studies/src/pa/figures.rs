@@ -1,12 +1,11 @@
 //! The study's own tables and pictures. The paper's are on pages that are missing, so none is
 //! redrawn.
 
-use super::claims::MACHINES;
 use super::jobs::{
     self, AWARE, DEFAULT, EARNED, NOTIFY, OTHERS, PAPERS, RATIOS, ROUNDS, THREAD_COUNTS, WAIT, WAITS, WITH_ROUNDS,
     WITH_THREADS,
 };
-use super::machine::Machine;
+use super::machine::{MACHINES, Machine};
 use super::mixes::{Mix, SET_1, SINGLE, THREADS, WITH_PHASES, beside as mixes_beside};
 use super::open;
 use super::results::{Results, mean};

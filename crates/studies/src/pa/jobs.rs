@@ -1,7 +1,6 @@
 //! The runs of the study: every case of an extent, and the chip and applications of each case.
 
-use super::claims::MACHINES;
-use super::machine::Machine;
+use super::machine::{MACHINES, Machine};
 use super::mixes::{self, Mix, SET_1, SINGLE, THREADS, WITH_PHASES};
 use super::run::{Case, Part, Run};
 use crate::kit::ChipFile;

@@ -2,6 +2,9 @@
 
 use serde::Serialize;
 
+/// The machines of set 1.
+pub(super) const MACHINES: [Machine; 2] = [Machine::One, Machine::Four];
+
 /// The number of cores of the chip file.
 pub(super) const CORES: u32 = 16;
 /// The clock of a fast core, in hertz.

@@ -1,6 +1,6 @@
 //! Falsifiers, and what the paper leaves open.
 
-use super::claims::mean_gain;
+use super::gains::{ALONE, mean_gain};
 use super::jobs::{self, DEFAULT, KEYS, NOTIFY, UNCOUNTED, WAITS};
 use super::machine::Machine;
 use super::mixes::{SET_1, WITH_PHASES, beside};
@@ -93,10 +93,6 @@ fn as_many(results: &Results<'_>) -> Falsifier {
         "`as many fast cores as slow`: with eight fast cores Default still leaves half of the sequential parts on slow ones".to_owned()
     })
 }
-
-/// The mix of a single thread and a program that is parallel nearly throughout: no other thread
-/// competes with the single one for a fast core.
-pub(super) const ALONE: &str = "gobmk + EP";
 
 fn as_many_alone(results: &Results<'_>) -> Falsifier {
     let id = "more fast cores where nothing competes for the first";

@@ -1,10 +1,9 @@
 //! Why a claim came out as it did: figures of experiments that ran beside those of the claim.
 
-use super::claims::{MACHINES, behind, cost_of_moves, greatest, mean_gain};
+use super::gains::{ALONE, behind, cost_of_moves, greatest, mean_gain};
 use super::jobs::{self, DEFAULT, RATIOS};
-use super::machine::Machine;
+use super::machine::{MACHINES, Machine};
 use super::mixes::{SINGLE, THREADS, WITH_PHASES, beside};
-use super::open::ALONE;
 use super::results::{Results, mean};
 use super::run::Case;
 use crate::Interval;
