@@ -17,8 +17,14 @@ fn cpu() -> Result<f64, Box<dyn Error>> {
 fn main() -> Result<(), Box<dyn Error>> {
     let rows: u64 = std::env::args().nth(1).map_or(Ok(1_000_000), |rows| rows.parse())?;
     let folder = tempfile::tempdir()?;
-    let column =
-        |name: &str, role, kind| Column { name: name.into(), role, kind, unit: String::new(), what: String::new() };
+    let column = |name: &str, role, kind| Column {
+        name: name.into(),
+        role,
+        kind,
+        unit: String::new(),
+        what: String::new(),
+        source: String::new(),
+    };
     let columns = vec![
         column("lock", Role::Coordinate, Kind::Text),
         column("threads", Role::Coordinate, Kind::Whole),

@@ -228,6 +228,9 @@ mod tests {
             assert_eq!(value(text), Err(said.to_owned()), "{text}");
         }
         assert_eq!(Expr::parse(&"(".repeat(2000)).unwrap_err().what, "nested too deeply");
+        assert_eq!(value(&format!("1{}", " + 1".repeat(1000))), Ok("Whole(1001)".into()));
+        let long = format!("1{}", " + 1".repeat(1001));
+        assert_eq!(Expr::parse(&long).unwrap_err().what, "expected at most 1000 operators");
     }
 
     #[test]

@@ -6,6 +6,8 @@ use crate::value::Value;
 
 /// The most brackets and operators within each other.
 const DEEPEST: usize = 100;
+/// The most operators between two values: a chain of them is a tree as deep as the chain is long.
+const MOST: usize = 1000;
 
 /// Operators between two values with how strongly they bind, weakest first.
 const BINARY: [(&str, u8); 14] = [
@@ -31,7 +33,7 @@ const POWER: u8 = 8;
 
 /// Reads a whole text.
 pub(super) fn tree(text: &str) -> Result<Tree, Fault> {
-    let mut parser = Parser { words: words(text)?, next: 0, end: text.len(), depth: 0 };
+    let mut parser = Parser { words: words(text)?, next: 0, end: text.len(), depth: 0, operators: 0 };
     let tree = parser.binary(0)?;
     match parser.peek() {
         None => Ok(tree),
@@ -45,6 +47,8 @@ struct Parser {
     /// Where the text ends.
     end: usize,
     depth: usize,
+    /// Operators between two values so far.
+    operators: usize,
 }
 
 impl Parser {
@@ -94,6 +98,10 @@ impl Parser {
                 return Err(self.fault("comparisons cannot be chained; write `a < b and b < c`"));
             }
             compared = strength == COMPARISON;
+            self.operators += 1;
+            if self.operators > MOST {
+                return Err(self.fault(format!("expected at most {MOST} operators")));
+            }
             self.next += 1;
             // `2 ** 3 ** 2` is `2 ** 9`; all other operators are taken from the left.
             let right = self.binary(if strength == POWER { strength } else { strength + 1 })?;

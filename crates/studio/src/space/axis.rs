@@ -108,13 +108,11 @@ fn range(entry: &Entry<'_>, chips: &dyn Fn() -> Vec<String>) -> Result<Vec<Value
         return Err(bad(&format!("from {from} to {to} has no values: the space is empty")));
     }
     match (&range.step, &range.factor, range.count) {
-        (Some(step), None, None) if step.number() > Some(0.0) => {
-            steps(from, high, step).ok_or_else(|| bad(&too_many()))
-        }
+        (Some(step), None, None) if step.number() > Some(0.0) => steps(from, high, step).map_err(|why| bad(&why)),
         (None, Some(factor), None) if factor.number() > Some(1.0) && low > 0.0 => {
-            powers(from, high, factor).ok_or_else(|| bad(&too_many()))
+            powers(from, high, factor).map_err(|why| bad(&why))
         }
-        (None, None, Some(count)) if !range.log => Ok(evenly(from, to, count)),
+        (None, None, Some(count)) if !range.log => evenly(from, to, count).map_err(|why| bad(&why)),
         (None, None, Some(count)) if low > 0.0 => Ok(logarithmic(from, to, count)),
         (Some(_), None, None) => Err(bad("`step` must be more than 0")),
         (None, Some(_), None) => Err(bad("`factor` must be more than 1, and `from` more than 0")),
@@ -156,42 +154,53 @@ fn rounded(x: f64) -> Value {
     Value::Number(format!("{x:.12e}").parse().unwrap_or(x))
 }
 
-fn steps(from: &Value, to: f64, step: &Value) -> Option<Vec<Value>> {
-    let (low, by) = (from.number()?, step.number()?);
+/// The error of a range whose whole numbers do not fit into 64 bits.
+fn too_large() -> String {
+    "a value is too large; expected whole numbers below 2^63".to_owned()
+}
+
+fn steps(from: &Value, to: f64, step: &Value) -> Result<Vec<Value>, String> {
+    let (low, by) = (from.number().unwrap_or(0.0), step.number().unwrap_or(1.0));
     // A step that ends at `to` within an error of rounding ends there.
     let n = ((to - low) / by + 1e-9).floor();
     if n >= MOST as f64 {
-        return None;
+        return Err(too_many());
     }
     let at = |i: i64| match (from, step) {
-        (Value::Whole(from), Value::Whole(step)) => Value::Whole(from + i * step),
-        _ => rounded(low + i as f64 * by),
+        (Value::Whole(from), Value::Whole(step)) => {
+            i.checked_mul(*step).and_then(|more| from.checked_add(more)).map(Value::Whole)
+        }
+        _ => Some(rounded(low + i as f64 * by)),
     };
-    Some((0..=n as i64).map(at).collect())
+    (0..=n as i64).map(at).collect::<Option<_>>().ok_or_else(too_large)
 }
 
-fn powers(from: &Value, to: f64, factor: &Value) -> Option<Vec<Value>> {
-    let (low, by) = (from.number()?, factor.number()?);
+fn powers(from: &Value, to: f64, factor: &Value) -> Result<Vec<Value>, String> {
+    let (low, by) = (from.number().unwrap_or(1.0), factor.number().unwrap_or(2.0));
     let n = ((to / low).ln() / by.ln() + 1e-9).floor();
     if n >= MOST as f64 {
-        return None;
+        return Err(too_many());
     }
     let at = |i: u32| match (from, factor) {
-        (Value::Whole(from), Value::Whole(factor)) => Value::Whole(from * factor.pow(i)),
-        _ => rounded(low * by.powi(i as i32)),
+        (Value::Whole(from), Value::Whole(factor)) => {
+            factor.checked_pow(i).and_then(|power| from.checked_mul(power)).map(Value::Whole)
+        }
+        _ => Some(rounded(low * by.powi(i as i32))),
     };
-    Some((0..=n as u32).map(at).collect())
+    (0..=n as u32).map(at).collect::<Option<_>>().ok_or_else(too_large)
 }
 
-fn evenly(from: &Value, to: &Value, count: u64) -> Vec<Value> {
+fn evenly(from: &Value, to: &Value, count: u64) -> Result<Vec<Value>, String> {
     let last = count as i64 - 1;
-    if let (Value::Whole(from), Value::Whole(to)) = (from, to)
-        && (to - from) % last == 0
-    {
-        return (0..=last).map(|i| Value::Whole(from + i * ((to - from) / last))).collect();
+    if let (Value::Whole(from), Value::Whole(to)) = (from, to) {
+        let span = to.checked_sub(*from).ok_or_else(too_large)?;
+        if span % last == 0 {
+            // Each is at most the span.
+            return Ok((0..=last).map(|i| Value::Whole(from + i * (span / last))).collect());
+        }
     }
     let (low, high) = (from.number().unwrap_or(0.0), to.number().unwrap_or(0.0));
-    (0..=last).map(|i| rounded(low + (high - low) * i as f64 / last as f64)).collect()
+    Ok((0..=last).map(|i| rounded(low + (high - low) * i as f64 / last as f64)).collect())
 }
 
 /// Between whole ends the values are whole, and values that are equal then are one.

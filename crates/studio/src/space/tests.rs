@@ -137,6 +137,18 @@ fn bad_input_is_told_with_line_key_and_what_was_expected() {
             "s.toml:3: axis `x`: expected at most 1000000 values",
         ),
         ("command = \"sim\"\n[axes]\nx = { from = 0, to = 8, factor = 2 }", "`from` more than 0"),
+        (
+            "command = \"sim\"\n[axes]\nx = { from = 9223372036854775000, to = 9223372036854775807, step = 500 }",
+            "s.toml:3: axis `x`: a value is too large; expected whole numbers below 2^63",
+        ),
+        (
+            "command = \"sim\"\n[axes]\nx = { from = 1, to = 9223372036854775807, factor = 2 }",
+            "s.toml:3: axis `x`: a value is too large; expected whole numbers below 2^63",
+        ),
+        (
+            "command = \"sim\"\n[axes]\nx = { from = -9223372036854775807, to = 9223372036854775807, count = 3 }",
+            "s.toml:3: axis `x`: a value is too large; expected whole numbers below 2^63",
+        ),
         ("command = \"sim\"\n[axes]\nx = { from = 1, to = 8 }", "expected one of `step`, `factor` and `count`"),
         (
             "command = \"sim\"\n[axes]\nx = { chips = \"z*\" }",

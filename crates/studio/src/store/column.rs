@@ -28,6 +28,10 @@ pub struct Column {
     pub unit: String,
     /// The meaning; empty for a coordinate, which is an option or a key of that name.
     pub what: String,
+    /// Where a figure comes from: its path, or the expression that gives it. Empty for other columns, and
+    /// in stores that were made before it was kept.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub source: String,
 }
 
 /// The columns that every store has: name, sort, meaning.
@@ -62,6 +66,7 @@ pub(crate) fn all(named: &[Column]) -> Vec<Column> {
             kind,
             unit: String::new(),
             what: what.into(),
+            source: String::new(),
         })
     };
     let of = |role: Role| named.iter().filter(move |column| column.role == role).cloned();

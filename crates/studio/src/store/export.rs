@@ -95,7 +95,11 @@ impl Table {
             Row {
                 key: text(column::KEY).as_deref().and_then(Key::parse).unwrap_or(Key(0)),
                 coordinates: of(Role::Coordinate),
-                seed: seed.and_then(|seed| seed.number()).unwrap_or(0.0) as u64,
+                seed: match seed {
+                    // The column has 64 bits with a sign.
+                    Some(Value::Whole(seed)) => seed as u64,
+                    _ => 0,
+                },
                 figures: of(Role::Figure),
                 failure: why
                     .map(|why| crate::subject::Failure { why, reason: text(column::REASON).unwrap_or_default() }),

@@ -28,6 +28,8 @@ pub(crate) struct Own {
     /// The length of the whole lines.
     length: u64,
     synced: Instant,
+    /// Whether lines were written since then.
+    is_new: bool,
 }
 
 impl Own {
@@ -40,15 +42,15 @@ impl Own {
             Ok(file)
         };
         let file = open().map_err(StoreError::io(&path, "written"))?;
-        Ok(Own { path, file, length: 0, synced: Instant::now() })
+        Ok(Own { path, file, length: 0, synced: Instant::now(), is_new: false })
     }
 
     /// Adds a line. A line that does not fit on the disk is removed again.
     pub(crate) fn add(&mut self, line: &str) -> Result<(), StoreError> {
         let mut written = self.file.write_all(line.as_bytes());
-        if written.is_ok() && self.synced.elapsed() > SYNC {
-            written = self.file.sync_data();
-            self.synced = Instant::now();
+        self.is_new = true;
+        if written.is_ok() {
+            written = self.flush();
         }
         if let Err(error) = written {
             // If this fails too, the reader leaves the torn line out.
@@ -56,6 +58,20 @@ impl Own {
             return Err(StoreError::io(&self.path, "written")(error));
         }
         self.length += line.len() as u64;
+        Ok(())
+    }
+
+    /// Puts on the disk what is not there, if that has waited long enough.
+    pub(crate) fn sync(&mut self) -> Result<(), StoreError> {
+        self.flush().map_err(StoreError::io(&self.path, "written"))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if self.is_new && self.synced.elapsed() > SYNC {
+            self.file.sync_data()?;
+            self.synced = Instant::now();
+            self.is_new = false;
+        }
         Ok(())
     }
 }

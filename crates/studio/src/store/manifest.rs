@@ -110,6 +110,15 @@ impl Manifest {
                     column.kind.name()
                 ));
             }
+            for column in &new {
+                let other = own.iter().find(|other| other.name == column.name);
+                if let Some(other) = other.filter(|other| !other.source.is_empty() && other.source != column.source) {
+                    return Err(format!(
+                        "is of another space: {name} `{}` is `{}` there, and `{}` here",
+                        column.name, other.source, column.source
+                    ));
+                }
+            }
         }
         Ok(())
     }

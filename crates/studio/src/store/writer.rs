@@ -167,6 +167,14 @@ impl Writer {
         if self.rows.len() >= FULL { self.seal(true) } else { Ok(()) }
     }
 
+    /// Puts rows on the disk that have waited for it for five seconds; to be called again and again.
+    ///
+    /// # Errors
+    /// The journal cannot be written.
+    pub fn sync(&mut self) -> Result<(), StoreError> {
+        self.own.as_mut().map_or(Ok(()), Own::sync)
+    }
+
     /// Turns the journal into a Parquet file.
     ///
     /// # Errors

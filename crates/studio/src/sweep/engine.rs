@@ -186,6 +186,7 @@ impl Sweep<'_> {
                     self.ended(ticket, Err(Failure::new(Why::Time, reason)), watch)?;
                 }
             }
+            self.writer.sync()?;
             self.look();
             watch.tick(&self.state);
         }

@@ -181,7 +181,14 @@ impl Plan {
                 (None, None) => Kind::Number,
             };
             let (unit, what) = (String::new(), String::new());
-            self.columns.push(Column { name: name.to_owned(), role: Role::Coordinate, kind, unit, what });
+            self.columns.push(Column {
+                name: name.to_owned(),
+                role: Role::Coordinate,
+                kind,
+                unit,
+                what,
+                source: String::new(),
+            });
         }
         Ok(())
     }
@@ -203,22 +210,23 @@ impl Plan {
                     SpaceError { hint, ..self.space.error(metric.line, what) }
                 })
             };
-            let (source, kind, unit, what) = match metric.source {
+            let (source, text, kind, unit, what) = match metric.source {
                 Source::Figure(name) => {
                     let Figure { path, kind, unit, what } = figure(&name)?;
-                    (From::Path(path), kind, unit, what)
+                    (From::Path(path.clone()), path, kind, unit, what)
                 }
                 Source::Expr { expr, unit, what } => {
                     let paths = expr.names().into_iter().map(|name| Ok((name.to_owned(), figure(name)?.path)));
                     let paths = paths.collect::<Result<Vec<_>, SpaceError>>()?;
-                    (From::Expr(expr, paths), Kind::Number, unit, what)
+                    let text = format!("= {}", expr.text());
+                    (From::Expr(expr, paths), text, Kind::Number, unit, what)
                 }
             };
             if is_own(&metric.name) {
                 let what = format!("every store has a column `{}` of its own", metric.name);
                 return Err(self.space.error(metric.line, what));
             }
-            self.columns.push(Column { name: metric.name.clone(), role: Role::Figure, kind, unit, what });
+            self.columns.push(Column { name: metric.name.clone(), role: Role::Figure, kind, unit, what, source: text });
             self.metrics.push(Measured { name: metric.name, source, kind });
         }
         Ok(())

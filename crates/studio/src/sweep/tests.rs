@@ -91,7 +91,7 @@ impl Subject for Toy {
                 Ok(serde_json::json!({ "sum": 10 }))
             }
             _ => {
-                let noise = ((seed * 7919) % 100) as f64 / 100.0;
+                let noise = (seed % 100 * 7919 % 100) as f64 / 100.0;
                 // Most of these need all 17 digits.
                 let exact = (x * 7.3 + y + noise).exp2() / 3.0;
                 Ok(
@@ -177,6 +177,19 @@ fn a_sweep_fills_the_store_and_runs_no_point_twice() {
     let columns = Store::open(&store).unwrap().columns();
     let sum = columns.iter().find(|column| column.name == "sum").unwrap();
     assert_eq!((sum.unit.as_str(), sum.what.as_str()), ("apples", "What a test counts."));
+}
+
+/// The store has 64 bits of a seed, and merges and exports keep them all.
+#[test]
+fn large_seeds_stay_what_they_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let large = (1_u64 << 53) + 1;
+    let text = format!("seeds = [{large}]\n[axes]\nx = [1, 8]\n");
+    whole(&plan(&text), folder.path());
+    let store = Store::open(folder.path()).unwrap();
+    // This writes the rows that stay anew.
+    assert_eq!(store.forget_failures(&plan(&text).manifest(SpaceText::default())).unwrap(), 1);
+    assert_eq!(rows(folder.path(), &["seed"]), [large.to_string()]);
 }
 
 /// A second run may name axes and metrics in another order than the run that made the store.
@@ -327,6 +340,12 @@ fn a_store_of_something_else_is_refused_and_left_as_it_was() {
         refused(space(&format!("metrics = [\"deep.noise\"]\n{GRID}")), Toy::default()),
         "DIR: is of another space: it has no metric `deep.noise`"
     );
+    let twice = |text: &str| space(&format!("metrics = [{{ name = \"sum\", value = \"= {text}\" }}]\n{GRID}"));
+    let other = tempfile::tempdir().unwrap();
+    let plan = |text: &str| Plan::new(twice(text), Arc::new(Toy::default())).unwrap();
+    open(&plan("2 * sum"), other.path()).unwrap();
+    let said = open(&plan("3 * sum"), other.path()).err().unwrap().to_string();
+    assert!(said.ends_with("metric `sum` is `= 2 * sum` there, and `= 3 * sum` here"), "{said}");
     assert_eq!(
         refused(space(GRID), Toy { version: "2", ..Toy::default() }),
         "DIR: its rows were computed by toy , and this is toy 2"

@@ -40,6 +40,12 @@ pub(super) struct App {
     pub(super) chosen: Chosen,
 }
 
+/// The options within an `--app`, with their values.
+pub(super) fn words(text: &str) -> Vec<(String, String)> {
+    let words = text.split(',').filter_map(|word| word.trim().split_once('='));
+    words.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+}
+
 /// All applications. One that cannot be is refused before anything runs.
 pub(super) fn choose(args: &Args, chip: &Chip) -> anyhow::Result<Vec<App>> {
     let mut all = Vec::new();

@@ -3,7 +3,7 @@
 use super::args::Args;
 use super::figures::Figures;
 use super::shape::{Shape, Shaped};
-use super::{one, places, workload};
+use super::{apps, one, places, workload};
 use crate::chips;
 use crate::cmd::sweep::{Matched, Ready, Swept};
 use crate::error::BadInput;
@@ -134,6 +134,10 @@ impl Swept for Sim {
             }
         }
         once
+    }
+
+    fn within(&self, option: &str, text: &str) -> Vec<(String, String)> {
+        if option == "app" { apps::words(text) } else { Vec::new() }
     }
 
     fn input(&self, option: &str, path: &Path) -> PathBuf {

@@ -1,7 +1,7 @@
 //! A command whose points can be swept. A setting of a point is an option of the command, or a key of
 //! the chip, exactly as on the command line.
 
-use super::matched::{Matched, options, parse};
+use super::matched::{Matched, Opt, options, parse};
 use crate::error::BadInput;
 use baton_host::nearest;
 use baton_studio::hash::{self, Pieces};
@@ -51,6 +51,11 @@ pub(crate) trait Swept: Send + Sync {
     /// Why a run whose figures these are counts as failed; `None` if it does not.
     fn failed(&self, _result: &Json) -> Option<Failure> {
         None
+    }
+
+    /// Options that stand within the text of an option, with their values.
+    fn within(&self, _option: &str, _text: &str) -> Vec<(String, String)> {
+        Vec::new()
     }
 
     /// The file or folder that is read for the path of an option.
@@ -121,6 +126,12 @@ impl<C: Swept> Of<C> {
                 pieces = pieces.and(value.as_encoded_bytes());
                 if option.is_path {
                     pieces = pieces.and(content(&self.command.input(&option.id, Path::new(value))));
+                }
+                for (name, path) in self.command.within(&option.id, &value.to_string_lossy()) {
+                    let inner = |other: &&Opt| other.is_path && other.long.as_ref() == Some(&name);
+                    if let Some(inner) = point.options.iter().find(inner) {
+                        pieces = pieces.and(content(&self.command.input(&inner.id, Path::new(&path))));
+                    }
                 }
             }
         }
