@@ -17,7 +17,7 @@
 //! node when a thread first needs one more.
 //!
 //! The policy says how waiters wait. The default, [`Adaptive`], learns how long waits last and
-//! sleeps when that is cheaper. All of the timed calls take a [`Duration`](core::time::Duration) or a [`Deadline`](baton_machine::Deadline).
+//! sleeps when that is cheaper. All of the timed calls take a [`Duration`](core::time::Duration) or a [`Deadline`].
 
 mod barrier;
 mod condvar;
