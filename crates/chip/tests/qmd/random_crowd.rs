@@ -106,7 +106,7 @@ struct Granted {
     queue: Cell<Option<QueueId>>,
     /// Whether the second process sends no more.
     over: Cell<bool>,
-    /// Whose items they are: the first process's.
+    /// The log of the first process, which sends the items.
     log: RefCell<Rc<RefCell<Log>>>,
 }
 

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// A command whose figures can be computed in this process.
 pub(crate) trait Swept: Send + Sync {
-    /// The name.
+    /// The command's name, as `command` in a space names it.
     const COMMAND: &'static str;
     /// Options that no point has, because they concern output or the sweep itself.
     const NOT_OF_A_POINT: &'static [&'static str];
@@ -23,7 +23,7 @@ pub(crate) trait Swept: Send + Sync {
     /// Whether a setting with a dot in its name is a key of a chip, as in `--set`.
     const TAKES_KEYS: bool;
 
-    /// The options.
+    /// The command's own definition of its options.
     fn options() -> clap::Command;
 
     /// Reads the options of a point, and checks them.

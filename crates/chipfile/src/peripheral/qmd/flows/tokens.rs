@@ -24,7 +24,7 @@ pub(in super::super) struct Held {
     number: u64,
 }
 
-/// The table.
+/// The table of the items in hand, of all queues.
 #[derive(Default)]
 pub(in super::super) struct Tokens {
     /// For each entry, the number of its uses and its item.
