@@ -1,5 +1,5 @@
-//! Makes a store of many rows, then opens and filters it, and says how many seconds of a CPU that took:
-//! `cargo run --release -p baton-studio --example million [ROWS]`.
+//! Makes a store of many rows, then opens and filters it, and prints how many seconds of a CPU each
+//! of these steps took: `cargo run --release -p baton-studio --example million [ROWS]`.
 
 use baton_studio::expr::Expr;
 use baton_studio::hash::Pieces;

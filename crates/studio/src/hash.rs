@@ -64,7 +64,7 @@ mod tests {
         assert_ne!(key(&["ab"]), key(&["ab", ""]));
     }
 
-    /// Keys are in stores: they may not change with a version of the library.
+    /// Stores have keys of earlier versions, so no version of the hash's library may change them.
     #[test]
     fn the_hash_is_xxh3() {
         assert_eq!(of(b"").to_string(), "99aa06d3014798d86001c324468d497f");

@@ -14,31 +14,32 @@ pub trait Subject: Send + Sync {
     /// The name of the command.
     fn command(&self) -> &str;
 
-    /// The version of everything that computes figures. Two versions may give different figures.
+    /// The version of the code that computes figures. Two versions may give different figures.
     fn version(&self) -> String;
 
-    /// Whether a point can have a setting of this name.
+    /// Checks that a point can have a setting of this name.
     ///
     /// # Errors
-    /// Why not.
+    /// Why it cannot.
     fn check(&self, name: &str) -> Result<(), String>;
 
-    /// The value of a name that is no coordinate, such as a key of the point's chip.
+    /// Looks up a name that is no coordinate, such as a key of the point's chip, in the point whose
+    /// settings so far are `known`.
     fn lookup(&self, known: Settings<'_>, name: &str) -> Looked;
 
     /// The figure of this name.
     ///
     /// # Errors
-    /// The names that come closest.
+    /// There is no such figure, or several: the names that come closest.
     fn figure(&self, name: &str) -> Result<Figure, Vec<String>>;
 
-    /// The figures that a space keeps which names no metrics.
+    /// The names of the figures that a sweep keeps if its space names no metrics.
     fn usual(&self, known: Settings<'_>) -> Vec<String>;
 
     /// Reads the settings of a point, and checks them.
     ///
     /// # Errors
-    /// Why the point cannot be.
+    /// Why the point cannot run.
     fn prepare(&self, settings: Settings<'_>, seed: u64) -> Result<Job, Failure>;
 
     /// The command that runs the point alone.
@@ -50,7 +51,7 @@ pub trait Subject: Send + Sync {
 pub struct Figure {
     /// The dotted path of the figure in the command's JSON.
     pub path: String,
-    /// Whether the figure is a whole number.
+    /// The sort of the figure's values.
     pub kind: Kind,
     /// The unit; empty for none.
     pub unit: String,
@@ -63,9 +64,9 @@ pub struct Job {
     /// The key: a hash of the expanded configuration, the content of all inputs, the seed and the
     /// version.
     pub key: Key,
-    /// How long the run takes, in any unit that all points share.
+    /// An estimate of how long the run takes, in any unit that all points share.
     pub cost: f64,
-    /// An upper bound of the bytes of memory that the run takes.
+    /// An estimate of the bytes of memory that the run takes at most.
     pub memory: u64,
     /// Runs the point. Returns the command's JSON.
     pub run: Box<dyn FnOnce() -> Result<Json, Failure> + Send>,
@@ -87,7 +88,7 @@ pub enum Why {
     Invalid,
     /// Threads or packets wait for each other for ever.
     Deadlock,
-    /// The point needs more memory than there is.
+    /// The point needs more memory than points may take.
     Memory,
     /// The point ran longer than the space allows.
     Time,

@@ -72,7 +72,8 @@ impl Value {
         }
     }
 
-    /// The value of a JSON scalar; `None` for null, a list or an object.
+    /// The value of a JSON scalar; `None` for null, a list or an object. A whole number beyond 64
+    /// bits with a sign becomes a [`Value::Number`].
     pub fn of_json(json: &Json) -> Option<Value> {
         match json {
             Json::Bool(on) => Some(Value::Switch(*on)),
@@ -94,7 +95,8 @@ impl Value {
         }
     }
 
-    /// Reads a value as a person writes it: a number, `true`, `false`, otherwise a text.
+    /// Reads a value as a person writes it: a number, perhaps with `_` between digits, `true` or
+    /// `false`, otherwise a text.
     pub fn parse(text: &str) -> Value {
         let plain = text.replace('_', "");
         match text {
@@ -109,7 +111,7 @@ impl Value {
         }
     }
 
-    /// The value in a column of `kind`; `None` if the column cannot hold it.
+    /// Converts the value for a column of `kind`; `None` if the column cannot hold it.
     pub fn fit(self, kind: Kind) -> Option<Value> {
         match (self, kind) {
             (Value::Whole(n), Kind::Number) => Some(Value::Number(n as f64)),

@@ -14,10 +14,10 @@ pub(super) enum Word {
     Sign(&'static str),
 }
 
-/// Longer signs come before their beginnings.
+/// The signs. A sign comes before each sign with which it begins: `<=` before `<`.
 const SIGNS: [&str; 15] = ["==", "!=", "<=", ">=", "**", "<", ">", "+", "-", "*", "/", "%", "(", ")", ","];
 
-/// Splits a text into words, each with its place.
+/// Splits a text into words, each with the byte of the text at which it begins.
 pub(super) fn words(text: &str) -> Result<Vec<(Word, usize)>, Fault> {
     let mut all = Vec::new();
     let mut at = 0;
@@ -60,8 +60,9 @@ fn number(rest: &str) -> Result<(Word, usize), String> {
     }
 }
 
-/// A name may hold dots, and a hyphen between a letter or digit and a letter: `one-write-in` is a
-/// name, `a - b` and `a-1` are differences.
+/// The name at the beginning of `rest`, and its length in bytes. A name may contain dots, and
+/// hyphens that a letter follows at once: `one-write-in` is a name, `a - b` and `a-1` are
+/// differences.
 fn name(rest: &str) -> (Word, usize) {
     let bytes = rest.as_bytes();
     let letter = |i: usize| bytes.get(i).is_some_and(u8::is_ascii_alphabetic);

@@ -100,7 +100,7 @@ impl Expr {
         all
     }
 
-    /// Whether the value may have a fraction though all names are whole numbers.
+    /// Whether the value may be a number with a fraction if each name stands for a whole number.
     pub fn may_have_fraction(&self) -> bool {
         self.tree.may_have_fraction()
     }

@@ -4,12 +4,13 @@ use super::lex::{Word, words};
 use super::{Fault, Function, Tree};
 use crate::value::Value;
 
-/// The most brackets and operators within each other.
+/// How deep brackets and operators may be nested.
 const DEEPEST: usize = 100;
-/// The most operators between two values: a chain of them is a tree as deep as the chain is long.
+/// The most binary operators of an expression: a chain of them is a tree as deep as the chain is
+/// long.
 const MOST: usize = 1000;
 
-/// Operators between two values with how strongly they bind, weakest first.
+/// Binary operators, each with the strength with which it binds, weakest first.
 const BINARY: [(&str, u8); 14] = [
     ("or", 1),
     ("and", 2),
@@ -47,7 +48,7 @@ struct Parser {
     /// Where the text ends.
     end: usize,
     depth: usize,
-    /// Operators between two values so far.
+    /// Binary operators that were read so far.
     operators: usize,
 }
 
@@ -64,7 +65,7 @@ impl Parser {
         Fault::new(self.place(), what)
     }
 
-    /// Takes the sign, if it comes next.
+    /// Steps over `sign` if it is the next word. Returns whether it was.
     fn takes(&mut self, sign: &str) -> bool {
         let is = matches!(self.peek(), Some(Word::Sign(next)) if *next == sign);
         self.next += usize::from(is);
@@ -139,7 +140,7 @@ impl Parser {
         }
     }
 
-    /// The values of a call, whose bracket was read.
+    /// Reads the values of a call of `name`, whose opening bracket was read, up to the closing one.
     fn call(&mut self, name: &str, at: usize) -> Result<Tree, Fault> {
         let Some((_, function)) = Function::ALL.into_iter().find(|(known, _)| *known == name) else {
             let known = Function::ALL.map(|(name, _)| name).join(", ");

@@ -13,8 +13,8 @@ const MOST_BYTES: u64 = 64 << 20;
 const EXPECTED: &str = "a list of values, `file:PATH`, { from, to, step }, { from, to, factor }, \
                         { from, to, count }, { from, to, count, log = true } or { chips = \"PATTERN\" }";
 
-/// Reads an axis. Files lie in `folder` unless their paths are absolute; `chips` returns the names of
-/// all chips.
+/// Reads an axis. Files lie in `folder` unless their paths are absolute; `chips` returns the names
+/// of all chips.
 pub(super) fn axis(entry: &Entry<'_>, folder: &Path, chips: &dyn Fn() -> Vec<String>) -> Result<Axis, SpaceError> {
     let values = match entry.value {
         toml::de::DeValue::Table(_) => range(entry, chips)?,
@@ -45,7 +45,8 @@ pub(super) fn axis(entry: &Entry<'_>, folder: &Path, chips: &dyn Fn() -> Vec<Str
     Ok(Axis { name: entry.name.clone(), values, line: entry.line })
 }
 
-/// The values as values of one sort: a list of numbers and texts is one of texts.
+/// Converts the values to one sort: numbers beside texts become texts, whole numbers beside others
+/// become [`Kind::Number`].
 fn of_one_kind(entry: &Entry<'_>, values: Vec<Value>) -> Result<Vec<Value>, SpaceError> {
     let has = |kind: Kind| values.iter().any(|value| value.kind() == kind);
     let kind = match (has(Kind::Switch), has(Kind::Text), has(Kind::Number)) {
@@ -72,7 +73,7 @@ fn lines(entry: &Entry<'_>, path: &Path) -> Result<Vec<Value>, SpaceError> {
     Ok(lines.map(Value::parse).collect())
 }
 
-/// What a table says of a range.
+/// The keys of a table that describes a range.
 #[derive(Default)]
 struct Range {
     from: Option<Value>,
@@ -125,7 +126,7 @@ fn too_many() -> String {
     format!("expected at most {MOST} values")
 }
 
-/// The chips whose names match a pattern, in which `*` stands for any letters.
+/// The chips whose names match a pattern, in which `*` stands for any characters, or none.
 fn matching(entry: &Entry<'_>, all: Vec<String>) -> Result<Vec<Value>, SpaceError> {
     let pattern = entry.text("a pattern of names, as in \"*64\"")?;
     let found: Vec<Value> =
@@ -149,7 +150,7 @@ fn fits(pattern: &str, name: &str) -> bool {
     rest.ends_with(last)
 }
 
-/// A number without the digits that are errors of rounding.
+/// A number rounded to 13 significant digits, so that errors of rounding do not show.
 fn rounded(x: f64) -> Value {
     Value::Number(format!("{x:.12e}").parse().unwrap_or(x))
 }
@@ -161,7 +162,7 @@ fn too_large() -> String {
 
 fn steps(from: &Value, to: f64, step: &Value) -> Result<Vec<Value>, String> {
     let (low, by) = (from.number().unwrap_or(0.0), step.number().unwrap_or(1.0));
-    // A step that ends at `to` within an error of rounding ends there.
+    // The range still has `to` if only an error of rounding puts its last step beyond `to`.
     let n = ((to - low) / by + 1e-9).floor();
     if n >= MOST as f64 {
         return Err(too_many());
@@ -195,7 +196,7 @@ fn evenly(from: &Value, to: &Value, count: u64) -> Result<Vec<Value>, String> {
     if let (Value::Whole(from), Value::Whole(to)) = (from, to) {
         let span = to.checked_sub(*from).ok_or_else(too_large)?;
         if span % last == 0 {
-            // Each is at most the span.
+            // No product overflows: each is at most `span`.
             return Ok((0..=last).map(|i| Value::Whole(from + i * (span / last))).collect());
         }
     }
@@ -203,7 +204,8 @@ fn evenly(from: &Value, to: &Value, count: u64) -> Result<Vec<Value>, String> {
     Ok((0..=last).map(|i| rounded(low + (high - low) * i as f64 / last as f64)).collect())
 }
 
-/// Between whole ends the values are whole, and values that are equal then are one.
+/// `count` values at equal ratios. Between whole ends they are rounded to whole numbers, and of
+/// values that are equal then, one is kept.
 fn logarithmic(from: &Value, to: &Value, count: u64) -> Vec<Value> {
     let (low, high) = (from.number().unwrap_or(1.0), to.number().unwrap_or(1.0));
     let last = count - 1;

@@ -64,10 +64,10 @@ pub enum Given {
     Coupled(Expr),
 }
 
-/// A constraint: points in which it does not hold are no points of the space.
+/// A constraint: combinations of values for which it is false are no points of the space.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Constraint {
-    /// What must hold.
+    /// The condition.
     pub expr: Expr,
     /// The line of the file, from 1.
     pub line: usize,
@@ -105,14 +105,14 @@ pub enum Source {
 pub enum Seeds {
     /// Once for each of these seeds.
     List(Vec<u64>),
-    /// With the seeds 1, 2, 3, …, `least` times at least, and until the 95% interval of each metric
-    /// is narrow enough, or `most` times.
+    /// With the seeds 1, 2, 3, …, at least `least` times, until the 95% interval of each metric is
+    /// narrow enough or the point has run `most` times. A point that fails is not repeated further.
     Until {
         /// The fewest repetitions: 2 or more.
         least: u32,
         /// The most repetitions.
         most: u32,
-        /// Metrics, each with the largest half of the interval, as a share of the mean.
+        /// Metrics, each with how wide half of its 95% interval may be, as a share of the mean.
         narrow: Vec<(String, f64)>,
     },
 }
@@ -131,14 +131,14 @@ pub struct Goal {
 pub struct Budget {
     /// The most points to run, repetitions counted.
     pub points: Option<u64>,
-    /// The time after which no point is begun.
+    /// The time since the sweep's start after which no point is begun.
     pub time: Option<Duration>,
 }
 
-/// What one point may take.
+/// Limits of time and memory for the points that run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Limits {
-    /// The longest that a point may run.
+    /// The longest time that one point may run.
     pub time: Option<Duration>,
     /// The most bytes of memory that all points that run at a time may take together.
     pub memory: Option<u64>,
@@ -159,16 +159,18 @@ pub struct Space {
     pub constraints: Vec<Constraint>,
     /// The seeds.
     pub seeds: Seeds,
-    /// The metrics; empty: those that the command is about.
+    /// The metrics; if there are none, a sweep keeps those of [`Subject::usual`].
+    ///
+    /// [`Subject::usual`]: crate::subject::Subject::usual
     pub metrics: Vec<Metric>,
     /// The metric that the sweep is about.
     pub goal: Option<Goal>,
     /// Where the sweep ends.
     pub budget: Budget,
-    /// What a point may take.
+    /// Limits of time and memory for the points that run.
     pub limits: Limits,
-    /// The settings that are coupled, as places in `set`, in an order in which each follows those
-    /// that it needs.
+    /// The indices in `set` of coupled settings, ordered so that each comes after those that its
+    /// expression names.
     order: Vec<usize>,
 }
 
@@ -194,7 +196,7 @@ impl Space {
         space.settled()
     }
 
-    /// The error of this space at a line.
+    /// An error that names this space's file, and `line` if there is one.
     pub fn error(&self, line: Option<usize>, what: impl Into<String>) -> SpaceError {
         SpaceError { file: self.file.clone(), line, what: what.into(), hint: None }
     }
@@ -210,7 +212,8 @@ impl Space {
         axes.chain(self.set.iter().map(|setting| (setting.name.as_str(), setting.line)))
     }
 
-    /// The sorts of the coordinates; `None` for a coupled value, whose sort only points tell.
+    /// The sorts of the coordinates; `None` for a coupled value, whose sort is known only once a
+    /// point is computed.
     pub fn kinds(&self) -> Vec<Option<Kind>> {
         let axes = self.axes.iter().map(|axis| axis.values.first().map(Value::kind));
         let set = self.set.iter().map(|setting| match &setting.value {
@@ -220,7 +223,7 @@ impl Space {
         axes.chain(set).collect()
     }
 
-    /// The number of combinations of the axes' values, which constraints make fewer.
+    /// The number of combinations of the axes' values, before constraints exclude some.
     pub fn combinations(&self) -> u64 {
         self.axes.iter().map(|axis| axis.values.len() as u64).product()
     }

@@ -3,7 +3,7 @@
 use super::{Constraint, Given, Space, SpaceError};
 use crate::value::Value;
 
-/// The most combinations of a space. A number of a point fits into 64 bits many times over.
+/// The most combinations of a space.
 const MOST: u64 = 1_000_000_000;
 
 /// What the command says about a name in an expression.
@@ -12,26 +12,28 @@ pub enum Looked {
     Value(Value),
     /// There is no such name; the nearest known ones, for a hint.
     Unknown(Vec<String>),
-    /// The point cannot be, and why.
+    /// The point cannot run, and why.
     Invalid(String),
 }
 
-/// Looks up a name that is no coordinate, such as a key of the point's chip, given the settings that
-/// are known.
+/// Looks up a name that is no coordinate, such as a key of the point's chip, given the settings
+/// that are known.
 pub type Lookup<'a> = &'a dyn Fn(&[(&str, &Value)], &str) -> Looked;
 
 /// A point of a space.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Point {
-    /// The values of the coordinates, in the order of [`Space::names`]; a coupled value is `None` if
-    /// the point is invalid.
+    /// The values of the coordinates, in the order of [`Space::names`]; a coupled value is `None`
+    /// if the point is invalid.
     pub values: Vec<Option<Value>>,
-    /// Why the point cannot be: a coupled value needs a chip that cannot be, for example.
+    /// Why the point cannot run: its chip is impossible, for example, and a coupled value needs a
+    /// key of that chip.
     pub invalid: Option<String>,
 }
 
 impl Space {
-    /// Orders the coupled settings, and checks names and the number of combinations.
+    /// Orders the coupled settings, and checks that names differ, that each axis has values, and
+    /// that the combinations are not too many.
     pub(super) fn settled(mut self) -> Result<Space, SpaceError> {
         let places: Vec<(&str, usize)> = self.places().collect();
         if let Some((i, (name, line))) =
@@ -92,8 +94,8 @@ impl Space {
         values
     }
 
-    /// The point with this number, from 0 to [`Space::combinations`]; `None` if a constraint does not
-    /// hold.
+    /// The point with this number, from 0 and below [`Space::combinations`]; `None` if a constraint
+    /// does not hold.
     ///
     /// # Errors
     /// An expression that has no value: an unknown name, a text where a number must be.
@@ -105,7 +107,8 @@ impl Space {
         }));
         let names: Vec<&str> = self.names().collect();
         let mut point = Values { names: &names, values, lookup, invalid: None, unknown: Vec::new() };
-        // Constraints over axes and fixed settings come first: they keep out chips that cannot be.
+        // Constraints over axes and fixed settings come first: a user may exclude impossible chips
+        // with them before a coupled value needs a key of such a chip.
         let (early, late): (Vec<&Constraint>, Vec<&Constraint>) =
             self.constraints.iter().partition(|constraint| constraint.expr.names().iter().all(|name| point.has(name)));
         if !self.all_hold(&early, &mut point)? {

@@ -12,14 +12,14 @@ use toml::de::DeTable;
 const KEYS: [&str; 10] =
     ["command", "axes", "set", "constraints", "seeds", "until", "metrics", "goal", "budget", "limits"];
 
-/// The fewest and the most repetitions with `until`, if `seeds` does not say.
+/// With `until`, the fewest and the most repetitions of a point where `seeds` does not give them.
 const REPEAT: (u32, u32) = (3, 30);
 /// The most seeds of a point.
 const MOST_SEEDS: i64 = 1_000_000;
 
 impl Space {
-    /// Reads a space from the text of its file. Files of values lie in `folder` unless their paths are
-    /// absolute; `chips` returns the names of all chips.
+    /// Reads a space from the text of its file. Files of values lie in `folder` unless their paths
+    /// are absolute; `chips` returns the names of all chips.
     ///
     /// # Errors
     /// The first problem.
@@ -76,7 +76,7 @@ impl Space {
     }
 }
 
-/// Refuses two metrics of one name, and a metric of a coordinate's name.
+/// Refuses two metrics with the same name, and a metric with the name of a coordinate.
 fn unique(space: &Space) -> Result<(), SpaceError> {
     for (i, metric) in space.metrics.iter().enumerate() {
         if space.metrics[..i].iter().any(|other| other.name == metric.name) {
@@ -220,7 +220,7 @@ fn seed_list(entry: &Entry<'_>) -> Result<Vec<u64>, SpaceError> {
     Ok(seeds)
 }
 
-/// A share: a percentage in quotes, or a number below 1.
+/// Reads a share above 0 and below 1: a percentage in quotes, or a number.
 fn share(entry: &Entry<'_>) -> Result<f64, SpaceError> {
     let expected = "a share of the mean, as in \"2%\"";
     let share = match entry.scalar(expected)? {

@@ -5,7 +5,7 @@ use crate::value::Value;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// The text of a file, for the lines of errors.
+/// A file's name and text, from which errors get their line.
 #[derive(Clone, Copy)]
 pub(super) struct Text<'a> {
     pub(super) file: &'a str,
@@ -72,7 +72,7 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// The elements of the list that the value is, each on its own line.
+    /// The elements of the list that the value is, each with the line on which it begins.
     pub(super) fn list(&self, expected: &str) -> Result<Vec<Entry<'a>>, SpaceError> {
         let DeValue::Array(all) = self.value else { return Err(self.expected(expected)) };
         let element = |(at, value): (usize, &'a Spanned<DeValue<'a>>)| Entry {

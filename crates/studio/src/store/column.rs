@@ -28,8 +28,8 @@ pub struct Column {
     pub unit: String,
     /// The meaning; empty for a coordinate, which is an option or a key of that name.
     pub what: String,
-    /// Where a figure comes from: its path, or the expression that gives it. Empty for other columns, and
-    /// in stores that were made before it was kept.
+    /// Where a figure comes from: its path, or `= ` and its expression. Empty for other columns,
+    /// and in stores of versions that did not keep sources.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub source: String,
 }
@@ -43,7 +43,7 @@ const OWN: [(&str, Kind, &str); 5] = [
     ("command", Kind::Text, "the command that repeats the run"),
 ];
 
-/// The name of a column that every store has.
+/// The name of the column with the keys of points.
 pub(crate) const KEY: &str = OWN[0].0;
 pub(crate) const SEED: &str = OWN[1].0;
 pub(crate) const FAILURE: &str = OWN[2].0;

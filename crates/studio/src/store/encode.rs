@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 /// The key of the metadata that describes the columns.
 pub(crate) const COLUMNS: &str = "baton.columns";
-/// Rows of a row group.
+/// The most rows of a row group.
 const GROUP: usize = 1 << 16;
 
 /// Writes rows. `columns` are all columns of the store.
@@ -33,7 +33,7 @@ pub(crate) fn table<W: Write + Send>(out: W, table: &Table) -> Result<(), Parque
     write_with(out, &table.columns, table.rows, &|column, row| table.value(row, column))
 }
 
-/// Writes rows whose values `value` returns, for a column and a row.
+/// Writes `rows` rows; `value` returns the value in a column and a row, both counted from 0.
 fn write_with<W: Write + Send>(
     out: W,
     columns: &[Column],

@@ -7,7 +7,7 @@ use thiserror::Error;
 /// The error of a store.
 #[derive(Debug, Error)]
 pub enum StoreError {
-    /// A file or folder cannot be read or written. What was kept before is kept.
+    /// A file or folder cannot be read or written. Rows that the store had before stay in it.
     #[error("{}: cannot be {done}: {error}", path.display())]
     Io {
         /// The file or folder.
@@ -17,7 +17,7 @@ pub enum StoreError {
         /// The cause.
         error: io::Error,
     },
-    /// The folder holds other files.
+    /// The folder does not exist, has no `store.json`, or has files that belong to no store.
     #[error("{}: is no store: {why}", path.display())]
     NoStore {
         /// The folder.
@@ -25,12 +25,13 @@ pub enum StoreError {
         /// Why not.
         why: String,
     },
-    /// The store has another form, version, command or columns.
+    /// The store has another form, version, command or columns, or a sweep adds to it while
+    /// failures are to be removed.
     #[error("{}: {why}", path.display())]
     Other {
         /// The folder.
         path: PathBuf,
-        /// The difference.
+        /// The difference, or what else is in the way.
         why: String,
     },
     /// A file of the store is damaged.
@@ -51,7 +52,7 @@ pub enum StoreError {
         /// The columns that there are.
         known: Vec<String>,
     },
-    /// A condition that has no value for a row.
+    /// A condition that cannot be computed for a row, such as a comparison of a text with a number.
     #[error("{0}")]
     Condition(String),
 }
@@ -63,7 +64,7 @@ impl StoreError {
         move |error| StoreError::Io { path, done, error }
     }
 
-    /// Whether the user can mend the error: another store, another column.
+    /// Whether other input avoids the error: another store, column or condition.
     pub fn is_input(&self) -> bool {
         matches!(
             self,

@@ -15,7 +15,7 @@ use std::path::Path;
 /// A form of exported rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// Comma-separated values, with a line of names; null is empty.
+    /// Comma-separated values, after a line with the columns' names; a null is an empty cell.
     Csv,
     /// A JSON object on each line.
     JsonLines,
@@ -24,7 +24,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// The form that the end of a file's name says.
+    /// The form that belongs to the extension of a file's name.
     pub fn of_path(path: &Path) -> Option<Format> {
         match path.extension()?.to_str()? {
             "csv" => Some(Format::Csv),
@@ -79,7 +79,7 @@ impl Table {
         Ok(())
     }
 
-    /// The rows of a whole store's table.
+    /// The rows of a table that has all columns of its store.
     pub(crate) fn rows(&self) -> Vec<Row> {
         let row = |row: usize| {
             let text = |name: &str| match self.column(name).and_then(|at| self.value(row, at)) {
@@ -96,7 +96,8 @@ impl Table {
                 key: text(column::KEY).as_deref().and_then(Key::parse).unwrap_or(Key(0)),
                 coordinates: of(Role::Coordinate),
                 seed: match seed {
-                    // The column has 64 bits with a sign.
+                    // The column's numbers have a sign: a seed of 2^63 or more is stored as a
+                    // negative one.
                     Some(Value::Whole(seed)) => seed as u64,
                     _ => 0,
                 },
@@ -110,7 +111,7 @@ impl Table {
     }
 }
 
-/// A cell of CSV, in quotes where it has to be.
+/// A cell of CSV, in quotes if it contains a comma, a quote or the end of a line.
 fn cell(text: &str) -> String {
     let plain = !text.contains([',', '"', '\n', '\r']);
     if plain { text.to_owned() } else { format!("\"{}\"", text.replace('"', "\"\"")) }

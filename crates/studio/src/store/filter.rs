@@ -6,8 +6,8 @@ use super::table::Table;
 use crate::expr::Expr;
 use crate::value::Value;
 
-/// Keeps the rows in which the condition holds. A row in which a column of the condition has no value
-/// is left out, except for `failure`, whose absence is the text `none`.
+/// Keeps the rows in which the condition holds. A row is left out if the condition's value depends
+/// on a column that is null there; a null in the column `failure` counts as the text `none`.
 pub(crate) fn keep(table: &mut Table, condition: &Expr) -> Result<(), StoreError> {
     let columns: Vec<(&str, Option<usize>)> =
         condition.names().into_iter().map(|name| (name, table.column(name))).collect();

@@ -13,22 +13,24 @@ use std::collections::HashSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// How the names of files with rows begin and end.
+/// How the names of Parquet files with rows begin.
 pub(crate) const ROWS: &str = "rows-";
 pub(crate) const PARQUET: &str = ".parquet";
-/// The file whose lock a process holds while it changes which files there are.
+/// The file whose lock a process holds while it adds or removes files of the store, or claims a
+/// point.
 pub(crate) const LOCK: &str = "store.lock";
 
-/// How often a reader begins anew because another process merged files meanwhile.
+/// How often a reader starts again at most after a file vanished: another process merged files.
 const AGAIN: usize = 20;
 
-/// A store that is read.
+/// A store that was opened.
 pub struct Store {
     pub(crate) folder: PathBuf,
     pub(crate) manifest: Manifest,
 }
 
-/// The files of a store, in the order of their names.
+/// The files in `folder` whose names begin with `prefix` and end with `suffix`, in the order of
+/// names.
 pub(crate) fn files(folder: &Path, prefix: &str, suffix: &str) -> Result<Vec<PathBuf>, StoreError> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(StoreError::io(folder, "read"))? {
@@ -46,7 +48,7 @@ impl Store {
     /// Opens a store.
     ///
     /// # Errors
-    /// The folder is no store, or one of another form.
+    /// The folder is no store or a store of another form, or `store.json` cannot be read.
     pub fn open(folder: &Path) -> Result<Store, StoreError> {
         let none = |why: &str| StoreError::NoStore { path: folder.to_owned(), why: why.to_owned() };
         if !folder.is_dir() {
@@ -66,11 +68,11 @@ impl Store {
         column::all(&self.manifest.columns)
     }
 
-    /// The rows in which `condition` holds, each once, with these columns, or all; ordered by
-    /// coordinates and seed.
+    /// The rows in which `condition` holds, or all rows; each key once. The table has the columns
+    /// `names`, or all. Rows are ordered by coordinates, first those in `names`, and then by seed.
     ///
     /// # Errors
-    /// An unknown column, a condition without a value, a file that cannot be read.
+    /// An unknown column, a condition that cannot be computed, a file that cannot be read.
     pub fn table(&self, names: Option<&[&str]>, condition: Option<&Expr>) -> Result<Table, StoreError> {
         let all = self.columns();
         let find = |name: &str| {
@@ -85,7 +87,8 @@ impl Store {
             None => all.clone(),
         };
         let shown = wanted.len();
-        // The key tells equal rows, the condition needs its names, and rows are ordered.
+        // Also needed: coordinates and seed to order rows, the key to drop copies, the condition's
+        // names.
         let needed = condition.map(Expr::names).unwrap_or_default();
         let ordering =
             all.iter().filter(|column| column.role == column::Role::Coordinate || column.name == column::SEED);
@@ -110,7 +113,7 @@ impl Store {
         Ok(table)
     }
 
-    /// All rows of all files; a row may be there twice.
+    /// All rows of all files; a row may come twice, from a journal and from the file made of it.
     fn read(&self, columns: Vec<Column>) -> Result<Table, StoreError> {
         let mut left = AGAIN;
         loop {
@@ -124,7 +127,8 @@ impl Store {
     }
 
     fn read_once(&self, table: &mut Table) -> Result<(), StoreError> {
-        // Journals come first: a journal that becomes a file meanwhile is then read twice, not never.
+        // Journals come first: a journal that becomes a file meanwhile is then read twice, not
+        // never.
         for path in files(&self.folder, journal::PREFIX, journal::SUFFIX)? {
             let rows = Other::default().catch_up(&path, &self.manifest.columns)?;
             let places: Vec<usize> = table.columns.iter().map(|column| self.place(column)).collect();
@@ -138,13 +142,13 @@ impl Store {
         files(&self.folder, ROWS, PARQUET)?.iter().try_for_each(|path| decode::append(path, table))
     }
 
-    /// The number of columns of the same role before this one.
+    /// The number of columns with the same role before this one.
     fn place(&self, column: &Column) -> usize {
         let same = self.manifest.columns.iter().filter(|other| other.role == column.role);
         same.take_while(|other| other.name != column.name).count()
     }
 
-    /// The number of points that processes that live have begun and not ended.
+    /// The number of points that live processes have begun and not ended.
     ///
     /// # Errors
     /// A journal that cannot be read.
@@ -154,7 +158,7 @@ impl Store {
             let mut other = Other::default();
             match journal::lives(&path).and_then(|lives| Ok((lives, other.catch_up(&path, &self.manifest.columns)?))) {
                 Ok((lives, _)) => running += if lives { other.begun.len() } else { 0 },
-                // The process ended meanwhile.
+                // The journal became a Parquet file meanwhile.
                 Err(StoreError::Io { error, .. }) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => return Err(error),
             }
@@ -173,7 +177,7 @@ fn ordering_columns(table: &Table) -> Vec<usize> {
     all.iter().copied().filter(|place| Some(*place) != seed).chain(seed).collect()
 }
 
-/// Keeps the first of the rows with one key.
+/// Keeps the first of all rows with the same key.
 fn once(table: &mut Table) {
     let mut seen: HashSet<Key> = HashSet::with_capacity(table.rows);
     let keys = table.keys();

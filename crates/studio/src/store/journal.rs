@@ -1,6 +1,7 @@
-//! A journal: what one process adds to a store, a line for each point that it begins and for each row,
-//! written at once. A killed process leaves its journal; the next process turns it into Parquet.
-//! While a process lives, it holds the lock of its journal.
+//! A journal: what one process adds to a store, as a line for each point that it begins and for
+//! each row, written as soon as it is known. A killed process leaves its journal; the next process
+//! that opens the store to add rows turns it into Parquet. While a process lives, it holds the lock
+//! of its journal.
 
 use super::column::Column;
 use super::error::StoreError;
@@ -13,12 +14,12 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// How the names of journals begin and end.
+/// How the names of journals begin.
 pub(crate) const PREFIX: &str = "journal-";
 pub(crate) const SUFFIX: &str = ".jsonl";
 
-/// How long a row may be in the system's memory alone, where it survives the end of this process, but
-/// no power failure.
+/// The time between two syncs to the disk. Until then a row is in the system's memory alone: it
+/// survives the end of this process, but no power failure.
 const SYNC: Duration = Duration::from_secs(5);
 
 /// The journal of this process.
@@ -28,12 +29,12 @@ pub(crate) struct Own {
     /// The length of the whole lines.
     length: u64,
     synced: Instant,
-    /// Whether lines were written since then.
+    /// Whether lines were written after `synced`, the last sync.
     is_new: bool,
 }
 
 impl Own {
-    /// Begins a journal in a store.
+    /// Makes and locks the journal `name` in the store's folder.
     pub(crate) fn begin(folder: &Path, name: &str) -> Result<Own, StoreError> {
         let path = folder.join(format!("{PREFIX}{name}{SUFFIX}"));
         let open = || -> io::Result<File> {
@@ -45,7 +46,7 @@ impl Own {
         Ok(Own { path, file, length: 0, synced: Instant::now(), is_new: false })
     }
 
-    /// Adds a line. A line that does not fit on the disk is removed again.
+    /// Adds a line. A line that cannot be written whole is cut off again.
     pub(crate) fn add(&mut self, line: &str) -> Result<(), StoreError> {
         let mut written = self.file.write_all(line.as_bytes());
         self.is_new = true;
@@ -53,7 +54,7 @@ impl Own {
             written = self.flush();
         }
         if let Err(error) = written {
-            // If this fails too, the reader leaves the torn line out.
+            // If this fails too, a reader leaves out the torn line, which has no end.
             let _ = self.file.set_len(self.length);
             return Err(StoreError::io(&self.path, "written")(error));
         }
@@ -61,7 +62,7 @@ impl Own {
         Ok(())
     }
 
-    /// Puts on the disk what is not there, if that has waited long enough.
+    /// Syncs new lines to the disk, if the last sync is more than [`SYNC`] ago.
     pub(crate) fn sync(&mut self) -> Result<(), StoreError> {
         self.flush().map_err(StoreError::io(&self.path, "written"))
     }
@@ -90,7 +91,7 @@ pub(crate) struct Other {
 }
 
 impl Other {
-    /// Reads the lines that were added since the last time. Returns their rows.
+    /// Reads the whole lines that were added since the last call. Returns their rows.
     pub(crate) fn catch_up(&mut self, path: &Path, columns: &[Column]) -> Result<Vec<Row>, StoreError> {
         let mut text = String::new();
         let mut read = || -> io::Result<()> {
@@ -98,7 +99,7 @@ impl Other {
             file.seek(SeekFrom::Start(self.read))?;
             let mut bytes = Vec::new();
             file.read_to_end(&mut bytes)?;
-            // A line that is being written, or was torn, has no end yet.
+            // A line that is being written, or was torn, has no end, and is not read.
             bytes.truncate(bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1));
             text = String::from_utf8_lossy(&bytes).into_owned();
             Ok(())

@@ -22,14 +22,14 @@ pub struct Manifest {
     pub command: String,
     /// Coordinates and figures.
     pub columns: Vec<Column>,
-    /// The file of the space that was swept last.
+    /// The text of the space whose sweep added to the store last.
     pub space: SpaceText,
 }
 
 /// The file of a space.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SpaceText {
-    /// The path of the file.
+    /// The absolute path of the file.
     pub file: String,
     /// The content of the file.
     pub text: String,
@@ -70,7 +70,10 @@ impl Manifest {
         write_whole(&path, &mut |file| std::io::Write::write_all(file, text.as_bytes()))
     }
 
-    /// Whether rows of `wanted` can stand in this store; the difference, otherwise.
+    /// Checks that a store with this manifest takes rows of `wanted`.
+    ///
+    /// # Errors
+    /// The first difference between the two.
     pub(crate) fn takes(&self, wanted: &Manifest) -> Result<(), String> {
         if self.command != wanted.command {
             return Err(format!(

@@ -7,7 +7,7 @@
 //! | `manifest` | `store.json`: version, command, columns |
 //! | `column` | the columns |
 //! | `row` | a row, and its line in a journal |
-//! | `journal` | rows as they come, until they are in a Parquet file |
+//! | `journal` | rows as their points end, until they are in a Parquet file |
 //! | `encode`, `decode` | rows to and from Parquet |
 //! | `table` | rows by column, in memory |
 //! | `filter` | the rows in which a condition holds |

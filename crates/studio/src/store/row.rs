@@ -24,7 +24,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// The value in a column, of which `at` coordinates or figures come before it.
+    /// The value in `column`, before which the store has `at` columns with the same role.
     pub(crate) fn value(&self, column: &Column, at: usize) -> Option<Value> {
         match (column.role, column.name.as_str()) {
             (Role::Coordinate, _) => self.coordinates.get(at)?.clone(),
@@ -73,8 +73,8 @@ impl Row {
     }
 }
 
-/// A value as JSON that [`read`] reads back exactly: a number with a fraction is a text, because the
-/// parser of JSON may read it one bit off.
+/// A value as JSON that [`read`] reads back exactly: a [`Value::Number`] becomes a text, because
+/// the parser of JSON may read such a number one bit off.
 fn exact(value: &Value) -> Json {
     match value {
         Value::Number(x) => format!("{x:?}").into(),
@@ -82,7 +82,7 @@ fn exact(value: &Value) -> Json {
     }
 }
 
-/// The value of a column of this sort.
+/// Reads a value of a journal's line for a column of `kind`; `None` for null or another sort.
 fn read(json: &Json, kind: Kind) -> Option<Value> {
     match (kind, json) {
         (Kind::Number, Json::String(text)) => text.parse().ok().map(Value::Number),

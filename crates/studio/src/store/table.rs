@@ -90,7 +90,7 @@ fn both<T>(a: &Option<T>, b: &Option<T>, order: impl FnOnce(&T, &T) -> Ordering)
     Some(order(a.as_ref()?, b.as_ref()?))
 }
 
-/// The text of a value; what is not UTF-8 was not written by Baton.
+/// The text of a value; empty for bytes that are not UTF-8, which Baton does not write.
 pub(crate) fn text_of(bytes: &ByteArray) -> &str {
     bytes.as_utf8().unwrap_or_default()
 }
@@ -124,7 +124,7 @@ impl Table {
         self.rows == 0
     }
 
-    /// The place of the column of this name.
+    /// The index of the column with this name.
     pub fn column(&self, name: &str) -> Option<usize> {
         self.columns.iter().position(|column| column.name == name)
     }
@@ -134,7 +134,8 @@ impl Table {
         self.data[column].value(row)
     }
 
-    /// The keys of the rows; `None` for a row without one, or if the table does not have the keys.
+    /// The keys of the rows; `None` for a row without a key, and for all rows of a table that lacks
+    /// the column of keys.
     pub(crate) fn keys(&self) -> Vec<Option<Key>> {
         match self.column(super::column::KEY).map(|at| &self.data[at]) {
             Some(Data::Text(keys)) => {
@@ -155,8 +156,8 @@ impl Table {
         self.rows = rows.len();
     }
 
-    /// Orders the rows by columns, the first of which counts most. Equal rows keep their order, and nulls
-    /// come last.
+    /// Orders the rows by columns, the first of which counts most; descending with `most_first`.
+    /// Equal rows keep their order, and nulls come last either way.
     pub fn sort(&mut self, columns: &[usize], most_first: bool) {
         let mut rows: Vec<usize> = (0..self.rows).collect();
         let order = |a: usize, b: usize| {
@@ -167,13 +168,13 @@ impl Table {
         self.keep(&rows);
     }
 
-    /// Leaves out all columns but these, in this order.
+    /// Keeps these columns alone, in this order.
     pub fn select(&mut self, columns: &[usize]) {
         self.data = columns.iter().map(|&column| self.data[column].clone()).collect();
         self.columns = columns.iter().map(|&column| self.columns[column].clone()).collect();
     }
 
-    /// Leaves out all rows but the first.
+    /// Keeps the first `rows` rows alone.
     pub fn truncate(&mut self, rows: usize) {
         let kept: Vec<usize> = (0..self.rows.min(rows)).collect();
         self.keep(&kept);

@@ -6,10 +6,10 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-/// How the names of files begin that are being written.
+/// How the temporary names of files begin while they are written.
 pub(crate) const PARTIAL: &str = ".partial-";
 
-/// Writes a file under another name, has it reach the disk, and gives it its name.
+/// Has `write` fill a file with a temporary name, syncs it to the disk, and renames it to `path`.
 pub(crate) fn write_whole(path: &Path, write: &mut dyn FnMut(&mut File) -> io::Result<()>) -> Result<(), StoreError> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let written = || -> io::Result<()> {

@@ -1,5 +1,5 @@
-//! What a sweep adds to a store. Several processes may add at the same time: each has a journal of its
-//! own, and sees in the journals of the others which points are begun or done.
+//! What a sweep adds to a store. Several processes may add at the same time: each has a journal of
+//! its own, and sees in the journals of the others which points are begun or done.
 
 use super::column::{self, Column, Role};
 use super::decode;
@@ -19,25 +19,26 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Rows of a journal after which it becomes a Parquet file.
+/// The number of rows at which a journal becomes a Parquet file.
 const FULL: usize = 1 << 14;
-/// Files with fewer than `SMALL` rows are merged, once there are `MANY` of them.
+/// Opening a store for rows merges its Parquet files with fewer than `SMALL` rows, if there are
+/// `MANY`.
 const SMALL: u64 = 1 << 14;
 const MANY: usize = 16;
 
 /// Whether a point may be run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Claim {
-    /// This process may: no other one will run it.
+    /// This process may run it, and no other process will while this one lives.
     Mine,
-    /// There is no need: it has its row.
+    /// There is no need: the point has its row.
     Done,
-    /// Not now: another process, which lives, has begun it, or this one under another combination that
-    /// expands to the same configuration.
+    /// Not now: another live process has begun the point, or this process has begun another
+    /// combination that expands to the same configuration.
     Theirs,
 }
 
-/// A store that is written.
+/// A store to which this process adds rows.
 pub struct Writer {
     store: Store,
     lock: File,
@@ -45,15 +46,16 @@ pub struct Writer {
     done: HashSet<Key>,
     /// The figures that were asked for, of points that have their rows.
     kept: HashMap<Key, Vec<Option<f64>>>,
-    /// The figures to keep in memory, as places among the figures.
+    /// The figures to keep in memory, as indices among the store's figures.
     wanted: Vec<usize>,
-    /// For each coordinate, and each figure, of the store: its place in rows that are recorded.
+    /// For each coordinate of the store, and below for each figure: its index among those of the
+    /// rows that [`Writer::record`] gets.
     coordinates: Vec<usize>,
     figures: Vec<usize>,
     own: Option<Own>,
     /// Points that this process has begun and that have no row yet.
     begun: HashSet<Key>,
-    /// Rows of the own journal.
+    /// The rows in the journal of this process.
     rows: Vec<Row>,
     others: BTreeMap<PathBuf, Other>,
     seen: HashSet<PathBuf>,
@@ -68,7 +70,7 @@ impl Writer {
     /// or written.
     pub fn open(folder: &Path, wanted: &Manifest, kept: &[&str]) -> Result<Writer, StoreError> {
         std::fs::create_dir_all(folder).map_err(StoreError::io(folder, "made"))?;
-        // A folder that is refused gets no file.
+        // The manifest is checked before the lock is made: a folder that is refused gets no file.
         joined(folder, wanted)?;
         let lock = locked(folder)?;
         let manifest = joined(folder, wanted)?;
@@ -167,7 +169,8 @@ impl Writer {
         if self.rows.len() >= FULL { self.seal(true) } else { Ok(()) }
     }
 
-    /// Puts rows on the disk that have waited for it for five seconds; to be called again and again.
+    /// Syncs new rows to the disk if the last sync is more than five seconds ago. The sweep calls
+    /// this again and again.
     ///
     /// # Errors
     /// The journal cannot be written.
@@ -227,7 +230,7 @@ impl Writer {
         begun.map_or(Ok(()), |path| std::fs::remove_file(&path).map_err(StoreError::io(&path, "removed")))
     }
 
-    /// Sees which points other processes have begun and ended. The store is locked.
+    /// Reads which points other processes have begun and ended. The caller holds the store's lock.
     fn look_around(&mut self) -> Result<(), StoreError> {
         let folder = self.store.folder.clone();
         let own = self.own.as_ref().map(|own| own.path.clone());
@@ -238,7 +241,7 @@ impl Writer {
             let other = self.others.entry(path.clone()).or_default();
             let rows = other.catch_up(&path, &self.store.manifest.columns)?;
             if !lives {
-                // What a process had begun when it ended is free again.
+                // Another process may run what this one had begun when it ended.
                 other.begun.clear();
             }
             rows.iter().for_each(|row| self.know(row));
@@ -281,7 +284,8 @@ impl Writer {
 }
 
 impl Store {
-    /// Turns journals of processes that ended into files, and merges small files. The store is locked.
+    /// Turns journals of processes that ended into Parquet files, and merges small files. The
+    /// caller holds the store's lock.
     fn settle(&self) -> Result<(), StoreError> {
         for path in files(&self.folder, whole::PARTIAL, "")? {
             std::fs::remove_file(&path).map_err(StoreError::io(&path, "removed"))?;
@@ -310,7 +314,8 @@ impl Store {
         write_whole(path, &mut |file| encode::write(&mut *file, &columns, rows).map_err(io_error))
     }
 
-    /// Makes one file of several, of the rows that `keeps` wants. The store is locked.
+    /// Replaces several files by one, with each row once for which `keeps` is true. The caller
+    /// holds the store's lock.
     fn merge(&self, paths: &[PathBuf], keeps: &dyn Fn(&Row) -> bool) -> Result<(), StoreError> {
         let mut table = Table::new(self.columns());
         paths.iter().try_for_each(|path| decode::append(path, &mut table))?;
@@ -326,8 +331,8 @@ impl Store {
     /// `wanted`, runs these points again. Returns the number of removed rows.
     ///
     /// # Errors
-    /// The store is of another version or space, another process adds to it, or a file cannot be read
-    /// or written.
+    /// The store is of another version or space, another process adds to it, or a file cannot be
+    /// read or written.
     pub fn forget_failures(&self, wanted: &Manifest) -> Result<usize, StoreError> {
         self.manifest.takes(wanted).map_err(|why| StoreError::Other { path: self.folder.clone(), why })?;
         let lock = locked(&self.folder)?;
@@ -369,7 +374,7 @@ fn joined(folder: &Path, wanted: &Manifest) -> Result<Manifest, StoreError> {
     Ok(Manifest { space: wanted.space.clone(), ..found })
 }
 
-/// For each column of the store in this role: its place among those of rows that are added.
+/// For each column of the store with this role: its index among those of `added` with this role.
 fn places(store: &Manifest, added: &Manifest, role: Role) -> Vec<usize> {
     let of = |manifest: &Manifest| -> Vec<String> {
         let columns = manifest.columns.iter().filter(|column| column.role == role);
@@ -380,7 +385,8 @@ fn places(store: &Manifest, added: &Manifest, role: Role) -> Vec<usize> {
     of(store).iter().filter_map(|name| added.iter().position(|other| other == name)).collect()
 }
 
-/// The lock of a store, which is held.
+/// Takes the lock of the store in `folder`; waits while another process has it. The lock is held
+/// until the file is unlocked or dropped.
 fn locked(folder: &Path) -> Result<File, StoreError> {
     let path = folder.join(LOCK);
     let open = || -> io::Result<File> {
@@ -392,7 +398,7 @@ fn locked(folder: &Path) -> Result<File, StoreError> {
     open().map_err(StoreError::io(&path, "locked"))
 }
 
-/// Refuses a folder that holds other things than the beginnings of a store.
+/// Refuses a folder with files other than the lock, `store.json` and partial files.
 fn foreign(folder: &Path) -> Result<(), StoreError> {
     let known = |path: &PathBuf| {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Some runs on all cores, which can be ended before the last of them.
+//! Some runs on all cores, which the caller can stop before the last has ended.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -6,14 +6,14 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
-/// How long the caller waits for a result before it looks whether it is to end.
+/// The longest time that [`each`] waits for a result before it calls `stop` again.
 const LOOK: Duration = Duration::from_millis(50);
-/// Bytes of a thread's stack, as the main thread has them.
+/// Bytes of a thread's stack: as many as a main thread usually has.
 const STACK: usize = 8 << 20;
 
-/// Runs `run` for 0 to `count`, on all cores, and passes each result to `done` as it comes. Returns
-/// whether all came; false as soon as `stop` says so, while runs that have begun go on in the
-/// background.
+/// Calls `run` with each number from 0 and below `count`, on all cores, and passes each result to
+/// `done` as it comes. Returns true after the last result, and false once `stop` returns true; runs
+/// that have begun then go on in the background.
 ///
 /// # Errors
 /// No thread can be made.
@@ -50,7 +50,8 @@ pub fn each<T: Send + 'static>(
                 done(at, result);
             }
             Err(RecvTimeoutError::Timeout) => {}
-            // A run panicked, which ended its thread: the others have ended too.
+            // All threads have ended and results are missing: a run panicked, which ended its
+            // thread.
             Err(RecvTimeoutError::Disconnected) => panic!("a run panicked"),
         }
     }

@@ -14,7 +14,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long the sweep waits for a result before it looks whether it is to end.
+/// The longest time that the sweep waits for a result before it asks [`Options::stop`] again.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// How a sweep runs.
@@ -27,18 +27,19 @@ pub struct Options<'a> {
 
 /// Sees what a sweep does.
 pub trait Watch {
-    /// A point has ended and its row is in the store.
+    /// This sweep has put `row` into the store.
     fn row(&mut self, row: &Row, state: &State);
-    /// Some time has passed.
+    /// Called at least once in each turn of the sweep's loop, also when no point has ended.
     fn tick(&mut self, state: &State);
 }
 
 /// How far a sweep is.
 #[derive(Clone, Debug, Default)]
 pub struct State {
-    /// Rows that the whole sweep has; with `until`, the fewest.
+    /// Rows of the complete sweep; with `until`, those that are known to be needed so far.
     pub whole: u64,
-    /// Rows that were in the store before, or that another process has added.
+    /// Rows that this sweep did not have to add: they were in the store before, or another process,
+    /// or an equal combination of this sweep, has added them.
     pub before: u64,
     /// Rows that this sweep has added.
     pub added: u64,
@@ -48,7 +49,7 @@ pub struct State {
     pub running: usize,
     /// The time since the beginning.
     pub elapsed: Duration,
-    /// The best value of the goal's metric so far.
+    /// The best value of the goal's metric among the rows that this sweep has added.
     pub best: Option<Best>,
 }
 
@@ -57,17 +58,17 @@ pub struct State {
 pub struct Best {
     /// The value.
     pub value: f64,
-    /// The coordinates that axes give, as `lock=mcs threads=4`.
+    /// The values of the axes, as `lock=mcs threads=4`.
     pub point: String,
 }
 
 impl State {
-    /// Rows that this sweep adds a second.
+    /// Rows that this sweep has added a second, as a mean since its beginning.
     pub fn rate(&self) -> f64 {
         self.added as f64 / self.elapsed.as_secs_f64().max(1e-9)
     }
 
-    /// How long the rest takes at the rate so far; `None` before the first row.
+    /// How long the rest takes at the rate so far; `None` before this sweep has added a row.
     pub fn left(&self) -> Option<Duration> {
         let rest = self.whole.saturating_sub(self.before + self.added) as f64;
         (self.added > 0).then(|| Duration::try_from_secs_f64(rest / self.rate()).ok()).flatten()
@@ -81,12 +82,12 @@ pub enum End {
     Done,
     /// The budget is used up.
     Budget,
-    /// [`Options::stop`] said so.
+    /// [`Options::stop`] returned true.
     Stopped,
 }
 
-/// Runs the points of a space that the store lacks. Rows are in the store as soon as their points have
-/// ended; points that run when the sweep is stopped have none.
+/// Runs the points of a space that the store lacks. A row is in the store as soon as its point has
+/// ended; points that still run when the sweep is stopped get no row.
 ///
 /// # Errors
 /// The store cannot be read or written, or a coupled value does not fit into its column.
@@ -121,7 +122,7 @@ struct Sweep<'a> {
     writer: &'a mut Writer,
     pool: Pool,
     queue: Queue,
-    /// Repetitions, which come before new points.
+    /// Repetitions, and points that were in `theirs`: both begin before new points.
     more: VecDeque<Task>,
     /// Points that another process has begun, or another combination with the same key.
     theirs: VecDeque<Task>,
@@ -136,9 +137,9 @@ struct Sweep<'a> {
 
 /// What became of an attempt to begin a point.
 enum Begun {
-    /// It runs, or has its row.
+    /// The point runs, has its row, or waits among `theirs`.
     Yes,
-    /// Threads or memory are lacking until another point ends.
+    /// A thread or memory is lacking until another point ends.
     Later,
     /// There is none left to begin.
     Nothing,
@@ -172,8 +173,8 @@ impl Sweep<'_> {
                 return Ok(End::Done);
             }
             if nothing && self.running.is_empty() {
-                // Another process runs what is left, whose rows, or end, will be seen; or an equal
-                // combination has ended.
+                // Other processes run the points that are left, or equal combinations have ended
+                // here: claim these points again.
                 std::thread::sleep(LOOK);
                 self.more.append(&mut self.theirs);
             }
@@ -203,7 +204,7 @@ impl Sweep<'_> {
             || budget.time.is_some_and(|time| self.began.elapsed() >= time)
     }
 
-    /// Begins a point, or learns that it has its row.
+    /// Takes the next point, and begins it unless it has its row or another process runs it.
     fn begin(&mut self, watch: &mut dyn Watch) -> Result<Begun, SweepError> {
         if !self.pool.is_free() {
             return Ok(Begun::Later);
@@ -244,11 +245,11 @@ impl Sweep<'_> {
         Ok(Begun::Yes)
     }
 
-    /// A point has its row already.
+    /// Counts a point that has its row already, and repeats it if its interval is too wide.
     fn was_done(&mut self, task: Task) -> Result<Begun, SweepError> {
         self.state.before += 1;
         let figures = self.writer.figures(task.key).map(<[_]>::to_vec);
-        // A failure has a row of nulls, which are no figures.
+        // A failed point has a row of nulls, and is not repeated.
         let figures = figures.filter(|figures| figures.iter().all(Option::is_some));
         self.repeat(&task, figures)?;
         Ok(Begun::Yes)
@@ -298,7 +299,8 @@ impl Sweep<'_> {
         }
     }
 
-    /// Adds the next repetition of a point, if its interval is still too wide.
+    /// Notes the figures of a repetition. Adds the point's next repetition if all repetitions up to
+    /// now have ended and an interval is still too wide.
     fn repeat(&mut self, task: &Task, figures: Option<Vec<Option<f64>>>) -> Result<(), SweepError> {
         let seeds = &self.plan.space.seeds;
         let Some(seed) = self.groups.ended(seeds, task.number, task.seed, figures) else { return Ok(()) };

@@ -6,7 +6,8 @@ const STUDENT: [f64; 30] = [
     2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
 ];
 
-/// The quantile with this many degrees of freedom; above 30 by the expansion of Cornish and Fisher.
+/// The 97.5% quantile with this many degrees of freedom; above 30 by the first term of the
+/// expansion of Cornish and Fisher.
 fn student(degrees: usize) -> f64 {
     const NORMAL: f64 = 1.959_964;
     match STUDENT.get(degrees.saturating_sub(1)) {
@@ -15,8 +16,8 @@ fn student(degrees: usize) -> f64 {
     }
 }
 
-/// Half of the 95% interval of the mean, as a share of the mean; `None` for fewer than two values, and
-/// for a mean of 0 of values that differ.
+/// Half of the 95% interval of the mean, as a share of the mean; `None` for fewer than two values,
+/// and for a mean of 0 of values that differ.
 pub(super) fn half_width(values: &[f64]) -> Option<f64> {
     if values.len() < 2 {
         return None;

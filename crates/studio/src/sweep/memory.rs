@@ -1,8 +1,10 @@
-//! How much memory points may take: the limit of the space, otherwise most of what is free.
+//! How much memory points may take: the limit of the space, or without one 80% of what is free when
+//! the sweep begins.
 
-/// The share of the free memory that points may take.
+/// The share of the free memory that points may take together if the space sets no limit.
 const SHARE: f64 = 0.8;
-/// While other points run, a point is not begun with less free memory than this.
+/// If the space sets no limit, a point begins beside others only if more than these bytes are free
+/// besides those that the point needs.
 const LEAST: u64 = 256 << 20;
 
 /// Bytes that are free without swapping; `None`: not known.
@@ -26,7 +28,7 @@ impl Memory {
         Memory { limit, taken: 0, given: given.is_some() }
     }
 
-    /// Whether a point may begin now, while `running` others run.
+    /// Whether a point that needs `bytes` may begin now, while `running` others run.
     pub(super) fn has_room(&self, bytes: u64, running: usize) -> bool {
         let fits = self.taken.saturating_add(bytes) <= self.limit;
         fits && (running == 0 || self.given || free().is_none_or(|free| free > LEAST.saturating_add(bytes)))

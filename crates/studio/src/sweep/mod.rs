@@ -6,7 +6,7 @@
 //! | `engine` | which point runs next, and what happens with its result |
 //! | `queue` | points that wait, long ones first |
 //! | `repeat` | how often a point is repeated |
-//! | `each` | runs without a store, on all cores, that can be ended |
+//! | `each` | runs without a store, on all cores, which the caller can stop |
 //! | `pool` | threads that each run one point at a time |
 //! | `memory` | how much memory points may take |
 //! | `interval` | how sure a mean is |
@@ -28,7 +28,7 @@ use crate::space::SpaceError;
 use crate::store::StoreError;
 use thiserror::Error;
 
-/// Why a sweep cannot go on. All rows up to then are in the store.
+/// Why a sweep ended with an error. The rows of all points that had ended before are in the store.
 #[derive(Debug, Error)]
 pub enum SweepError {
     /// The space.

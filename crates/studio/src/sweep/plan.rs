@@ -22,14 +22,15 @@ pub struct Plan {
     points: u64,
 }
 
-/// A metric with what the command says about it.
+/// A metric whose figures the command knows.
 struct Measured {
     name: String,
     source: From,
     kind: Kind,
 }
 
-/// Where a metric comes from: the path of a figure, or an expression and the paths of its names.
+/// Where a metric comes from: the path of a figure, or an expression and, for each of its names,
+/// the path of a figure.
 enum From {
     Path(String),
     Expr(Expr, Vec<(String, String)>),
@@ -83,7 +84,7 @@ impl Plan {
         self.points
     }
 
-    /// The number of rows that a whole sweep has; with `until`, the fewest.
+    /// The number of rows of a complete sweep; with `until`, the fewest that it can have.
     pub fn rows(&self) -> u64 {
         let seeds = match &self.space.seeds {
             Seeds::List(seeds) => seeds.len() as u64,
@@ -106,15 +107,16 @@ impl Plan {
         self.space.point(number, &|known, name| self.lookup(known, name))
     }
 
-    /// What the command says about a name. A panic makes the point an invalid one.
+    /// What the command says about a name. If the command panics, the point is invalid.
     fn lookup(&self, known: Settings<'_>, name: &str) -> Looked {
         caught(|| self.subject.lookup(known, name)).unwrap_or_else(|text| Looked::Invalid(in_preparation(&text)))
     }
 
-    /// The first point that meets the constraints, preferably one whose chip can be.
+    /// The first valid point that meets the constraints, or the first invalid one if the search
+    /// finds no valid one.
     fn first(&self) -> Result<Point, SpaceError> {
         let mut invalid = None;
-        // The search for a valid point ends after some hundred invalid ones.
+        // The search for a valid point ends after 500 invalid ones.
         let mut left = 500;
         for number in 0..self.space.combinations() {
             match self.point(number)? {
@@ -132,7 +134,8 @@ impl Plan {
         invalid.ok_or_else(|| self.no_point())
     }
 
-    /// The error of constraints that nothing meets: it names the first one that alone keeps out all.
+    /// The error of constraints that no combination meets. It names the first constraint that
+    /// excludes all combinations by itself, if there is one.
     fn no_point(&self) -> SpaceError {
         let alone = self.space.constraints.iter().find(|constraint| {
             let mut space = self.space.clone();
@@ -177,7 +180,7 @@ impl Plan {
                 (Some(kind), _) => kind,
                 (None, Some(Kind::Whole)) if expr.is_some_and(fraction) => Kind::Number,
                 (None, Some(kind)) => kind,
-                // No point is valid: nothing but failures will be told.
+                // The point is invalid, so the sort of its coupled value is unknown.
                 (None, None) => Kind::Number,
             };
             let (unit, what) = (String::new(), String::new());
@@ -264,7 +267,7 @@ impl Plan {
         }
     }
 
-    /// The places of these metrics among the figures; `None` without `until`.
+    /// The indices of the metrics of `until` among the figures; `None` without `until`.
     pub(super) fn until_places(&self) -> Option<Vec<usize>> {
         let names = Some(self.until()).filter(|names| !names.is_empty())?;
         Some(names.iter().filter_map(|name| self.place(name)).collect())
@@ -274,7 +277,7 @@ impl Plan {
         self.metrics.iter().position(|metric| metric.name == name)
     }
 
-    /// The goal, and the place of its metric among the figures.
+    /// The goal, and the index of its metric among the figures.
     pub(super) fn goal(&self) -> Option<(&Goal, usize)> {
         let goal = self.space.goal.as_ref()?;
         Some((goal, self.place(&goal.metric)?))
@@ -293,8 +296,8 @@ impl Plan {
         }
     }
 
-    /// The point with this number and these seeds, ready to run; `None` if it is no point of the
-    /// space.
+    /// Prepares the point with this number for each of the seeds; `None` if a constraint excludes
+    /// the combination.
     pub(super) fn prepare(&self, number: u64, seeds: &[u64]) -> Result<Option<(Point, Vec<Prepared>)>, SpaceError> {
         let Some(point) = self.point(number)? else { return Ok(None) };
         let settings = self.settings(&point);
@@ -323,8 +326,8 @@ impl Plan {
         settings.iter().fold(pieces, |pieces, (name, value)| pieces.and(name).and(value.to_string())).key()
     }
 
-    /// Runs a point, whose key was `key` when it began to wait. Returns the values of the metrics, in the
-    /// order of the columns.
+    /// Runs a point. It fails if its key is no longer `key`, the key when it was queued. Returns
+    /// the values of the metrics, in the order of the columns.
     pub(super) fn run(&self, number: u64, seed: u64, key: Key) -> Result<Vec<Option<Value>>, Failure> {
         let failed = |why: String| Failure::new(Why::Failed, why);
         let point = self.point(number).map_err(|error| failed(error.to_string()))?;
@@ -337,7 +340,7 @@ impl Plan {
         Ok(self.metrics.iter().map(|metric| metric.value(&result)).collect())
     }
 
-    /// The coordinates of a point as columns have them.
+    /// The coordinates of a point, converted to the sorts of their columns.
     pub(super) fn fitted(&self, point: &Point) -> Result<Vec<Option<Value>>, SpaceError> {
         let fitted = self.columns.iter().zip(&point.values).map(|(column, value)| {
             let Some(value) = value else { return Ok(None) };
@@ -357,7 +360,8 @@ impl Plan {
 }
 
 impl Measured {
-    /// The value; `None` for a figure that is absent, and for an expression that has no value.
+    /// The metric's value in the command's JSON; `None` if a figure is absent, an expression cannot
+    /// be computed, or the column cannot hold the value.
     fn value(&self, result: &Json) -> Option<Value> {
         let value = match &self.source {
             From::Path(path) => find(result, path).and_then(Value::of_json),
@@ -382,7 +386,8 @@ fn in_preparation(text: &str) -> String {
     format!("Baton panicked while it prepared the point: {text}")
 }
 
-/// The value at a dotted path. A place in a list counts from 0, as in `by_app.1.ready_cycles`.
+/// The value at a dotted path. A number in the path is an index of a list, from 0, as in
+/// `by_app.1.ready_cycles`.
 pub fn find<'a>(result: &'a Json, path: &str) -> Option<&'a Json> {
     path.split('.').try_fold(result, |at, name| {
         name.parse::<usize>().map_or_else(|_| at.get(name), |place| at.get(place).or_else(|| at.get(name)))

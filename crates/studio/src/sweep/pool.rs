@@ -1,5 +1,5 @@
-//! Threads that each run one point at a time. A point that runs too long is given up: its thread ends
-//! with the point, and another takes its place.
+//! Threads that each run one point at a time. The pool gives up a point that runs too long: its
+//! thread runs it to its end in the background, and a new thread takes the thread's place.
 
 use super::plan::Plan;
 use crate::hash::Key;
@@ -11,7 +11,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Bytes of a thread's stack, as the main thread has them.
+/// Bytes of a thread's stack: as many as a main thread usually has.
 const STACK: usize = 8 << 20;
 
 /// What a point gave: the values of the metrics.
@@ -59,7 +59,8 @@ impl Pool {
                 }
             }
         };
-        // If no thread can be made, the channel is closed, and the order is answered by its failure.
+        // If no thread can be made, `orders` is closed, and `start` answers each order with a
+        // failure.
         let _ = thread::Builder::new().name("point".to_owned()).stack_size(STACK).spawn(work);
         Worker { orders, runs: None }
     }
@@ -82,20 +83,21 @@ impl Pool {
             worker.runs = Some((ticket, Instant::now()));
             if worker.orders.send(Order { ticket, number, seed, key }).is_err() {
                 let failure = Failure::new(Why::Failed, "no thread could be made for it");
-                // The receiver lives as long as the pool.
+                // This cannot fail: the pool owns the receiver.
                 let _ = self.sender.send((ticket, Err(failure)));
             }
         }
         ticket
     }
 
-    /// The next result, if one comes in time.
+    /// The next result; `None` if none comes within `longest`.
     pub(super) fn wait(&mut self, longest: Duration) -> Option<(u64, Outcome)> {
         loop {
             match self.results.recv_timeout(longest) {
                 Ok((ticket, outcome)) => {
                     let worker = self.workers.iter_mut().find(|worker| worker.runs.is_some_and(|(of, _)| of == ticket));
-                    // The result of a point that was given up comes too late.
+                    // A result without a worker is that of a point that was given up: it is
+                    // dropped.
                     if let Some(worker) = worker {
                         worker.runs = None;
                         return Some((ticket, outcome));
@@ -106,7 +108,7 @@ impl Pool {
         }
     }
 
-    /// Gives up the points that run longer than `limit`. Returns their tickets.
+    /// Gives up the points that have run for longer than `limit`. Returns their tickets.
     pub(super) fn give_up(&mut self, limit: Duration) -> Vec<u64> {
         let mut given_up = Vec::new();
         for at in 0..self.workers.len() {
@@ -124,7 +126,7 @@ fn run(plan: &Plan, number: u64, seed: u64, key: Key) -> Outcome {
     caught(|| plan.run(number, seed, key)).unwrap_or_else(|text| Err(Failure::new(Why::Panic, text)))
 }
 
-/// What `run` gives; the text of its panic, otherwise.
+/// Calls `run`. Returns what it returns, or the text of its panic.
 pub(super) fn caught<T>(run: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(run)).map_err(|panic| {
         let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());

@@ -1,4 +1,5 @@
-//! Points that wait: some thousand at a time are prepared, on all cores, and the long ones begin first.
+//! Points that wait: the queue prepares 4,096 combinations at a time, on all cores, and hands out
+//! the points of each such batch by cost, the longest first.
 
 use super::plan::{Plan, Prepared};
 use crate::hash::Key;
@@ -17,7 +18,7 @@ pub(super) struct Task {
     pub(super) seed: u64,
     pub(super) key: Key,
     pub(super) memory: u64,
-    /// Why the point cannot be run.
+    /// Why the point cannot run; its row then says so.
     pub(super) failure: Option<Failure>,
     pub(super) point: Arc<Point>,
 }
@@ -66,7 +67,7 @@ impl Queue {
         };
         let tasks = (self.next..end).into_par_iter().map(of).collect::<Result<Vec<_>, _>>()?;
         let mut tasks: Vec<(f64, Task)> = tasks.into_iter().flatten().collect();
-        // The sort keeps the order of points that take equally long.
+        // The sort is stable: points with the same cost keep their order.
         tasks.sort_by(|a, b| b.0.total_cmp(&a.0));
         self.ready.extend(tasks.into_iter().map(|(_, task)| task));
         self.next = end;

@@ -1,14 +1,14 @@
-//! How often a point is repeated with `until`: by the results of its first seeds alone, so that it does
-//! not depend on which ended first.
+//! How often a point is repeated with `until`. The figures of the seeds 1 to n alone decide whether
+//! seed n + 1 runs, so that the order in which repetitions end does not matter.
 
 use super::interval::half_width;
 use crate::space::Seeds;
 use std::collections::HashMap;
 
-/// The figures of a repetition that decide; `None` after a failure.
+/// A repetition's figures of the metrics in `until`; `None` after a failure.
 type Figures = Option<Vec<Option<f64>>>;
 
-/// The points of which repetitions are under way.
+/// The points with repetitions that have ended while others have not.
 #[derive(Default)]
 pub(super) struct Groups(HashMap<u64, Group>);
 
@@ -41,8 +41,8 @@ impl Groups {
 }
 
 impl Group {
-    /// Whether another repetition would help: the interval of a metric is too wide. A point that
-    /// failed, or that lacks a metric, is not repeated.
+    /// Whether the interval of a metric is too wide, so that another repetition would help. False
+    /// if a repetition failed or lacks a metric.
     fn is_wide(&self, limits: &[f64]) -> bool {
         let mut wide = false;
         for (at, limit) in limits.iter().enumerate() {
@@ -58,7 +58,8 @@ impl Group {
 mod tests {
     use super::*;
 
-    /// The seeds that run, if seed `n` gives `figures[n - 1]` and results come in the order of `turn`.
+    /// The seeds that run if seed `n` gives `figures[n - 1]`; the first `least` results come by
+    /// rising seed, or by falling seed with `reverse`.
     fn seeds(least: u32, most: u32, figures: &[Option<f64>], reverse: bool) -> Vec<u64> {
         let of = Seeds::Until { least, most, narrow: vec![("x".into(), 0.1)] };
         let mut groups = Groups::default();

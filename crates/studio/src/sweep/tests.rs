@@ -74,7 +74,8 @@ impl Subject for Toy {
         }
         let pieces = Pieces::default().and(self.version()).and(seed.to_string());
         if x == 16.0 || settings.iter().any(|(_, value)| value.to_string().starts_with("same")) {
-            // All points whose name begins so are one; an input of 16 changes all the time.
+            // Points with a setting `same…` share one key per seed; with x = 16 each preparation
+            // gives another key, as if an input had changed.
             let times = if x == 16.0 { self.prepared.fetch_add(1, SeqCst) } else { 0 };
             let run = || {
                 std::thread::sleep(Duration::from_millis(20));
@@ -92,7 +93,7 @@ impl Subject for Toy {
             }
             _ => {
                 let noise = (seed % 100 * 7919 % 100) as f64 / 100.0;
-                // Most of these need all 17 digits.
+                // Most of these values need all 17 digits.
                 let exact = (x * 7.3 + y + noise).exp2() / 3.0;
                 Ok(
                     serde_json::json!({ "sum": x as i64 + y as i64, "deep": { "noise": 10.0 + y * noise, "exact": exact } }),
@@ -109,7 +110,7 @@ impl Subject for Toy {
     }
 }
 
-/// Sees nothing.
+/// A watch that ignores all.
 struct Quiet;
 
 impl Watch for Quiet {
@@ -149,7 +150,7 @@ fn csv(folder: &Path) -> String {
     String::from_utf8(out).unwrap()
 }
 
-/// The columns of a table without keys and commands.
+/// The rows of a store as texts: these columns, joined by blanks, with `-` for null.
 fn rows(folder: &Path, names: &[&str]) -> Vec<String> {
     let table = Store::open(folder).unwrap().table(Some(names), None).unwrap();
     let cells = |row| table.row(row).map(|value| value.map_or("-".into(), |value: Value| value.to_string()));
@@ -179,7 +180,7 @@ fn a_sweep_fills_the_store_and_runs_no_point_twice() {
     assert_eq!((sum.unit.as_str(), sum.what.as_str()), ("apples", "What a test counts."));
 }
 
-/// The store has 64 bits of a seed, and merges and exports keep them all.
+/// A merge of the store's files keeps all digits of a seed that a double cannot hold.
 #[test]
 fn large_seeds_stay_what_they_are() {
     let folder = tempfile::tempdir().unwrap();
@@ -187,7 +188,7 @@ fn large_seeds_stay_what_they_are() {
     let text = format!("seeds = [{large}]\n[axes]\nx = [1, 8]\n");
     whole(&plan(&text), folder.path());
     let store = Store::open(folder.path()).unwrap();
-    // This writes the rows that stay anew.
+    // To remove failures, the store writes the other rows into a new file.
     assert_eq!(store.forget_failures(&plan(&text).manifest(SpaceText::default())).unwrap(), 1);
     assert_eq!(rows(folder.path(), &["seed"]), [large.to_string()]);
 }
@@ -241,7 +242,7 @@ fn a_failing_point_is_a_row_and_never_the_end() {
             "16 - failed an input changed while the point waited; sweep again",
         ]
     );
-    // A changed input is another point.
+    // Nine points have their rows; that of x = 16 has another key now, and runs again.
     assert_eq!(whole(&plan, folder.path()).1.added, 1, "a failed point is not run again");
     let store = Store::open(folder.path()).unwrap();
     let other = self::plan("[axes]\nx = [1]\n").manifest(SpaceText::default());
@@ -280,7 +281,7 @@ fn two_sweeps_share_a_store_and_share_the_points() {
     });
     assert_eq!((added, toy.runs.load(SeqCst)), (400, 400));
     assert_eq!(rows(folder.path(), &["x"]).len(), 400);
-    // Neither leaves a journal or a partial file.
+    // Neither sweep leaves a journal or a partial file.
     for entry in folder.path().read_dir().unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
         assert!(name.ends_with(".parquet") || ["store.json", "store.lock"].contains(&name.as_str()), "{name}");
@@ -465,8 +466,8 @@ fn rows_come_out_as_csv_json_lines_and_parquet() {
 proptest! {
     #![proptest_config(property!(12))]
 
-    /// A sweep that was killed after any number of points, again and again, leaves the same store as
-    /// one that was not, also if the last line of a journal is torn.
+    /// A sweep that ends after any number of points without closing its journal, again and again,
+    /// leaves the same rows as one that runs through, also if the last line of a journal is torn.
     #[test]
     fn resuming_from_any_prefix_gives_the_same_store(steps in prop::collection::vec((1_u64..9, any::<bool>()), 1..6)) {
         let text = "seeds = 2\nmetrics = [\"sum\", \"deep.exact\"]\n[axes]\nx = { from = 1, to = 9, step = 1 }\ny = [1, 2]\n";

@@ -10,7 +10,7 @@ use clap::{Args as _, FromArgMatches};
 /// `baton noc` as the subject of a sweep.
 pub(crate) struct Noc;
 
-/// Bytes of memory that a run takes for each node, with full source queues.
+/// Estimated bytes of memory that a run takes for each node, with full source queues.
 const A_NODE: u64 = 64 << 10;
 const FIXED: u64 = 16 << 20;
 
@@ -71,7 +71,7 @@ impl Swept for Noc {
         let options = Options::from_arg_matches(&point.matches).context("the options of a point")?;
         let experiment = options.experiment()?;
         options.technology()?;
-        // A graph is built of sizes that were checked.
+        // Sizes are checked before a graph of these sizes is built.
         experiment.network.validate().map_err(input)?;
         let nodes = experiment.network.topology.build().map_err(input)?.nodes.len() as u64;
         let identity = serde_json::to_string(&experiment).context("the experiment as JSON")?;
@@ -116,8 +116,7 @@ impl Swept for Noc {
 mod tests {
     use super::*;
 
-    /// Every declared figure is a figure of a run, but for those of batches and replies, which this
-    /// run has too.
+    /// A run has every declared figure, except those of batches and replies, which this run lacks.
     #[test]
     fn figures_are_those_of_a_run() {
         let mut options = Options::default();

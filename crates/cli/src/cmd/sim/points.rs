@@ -17,7 +17,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Chips that are kept; a sweep of a chip's keys has one for each point.
+/// The most chips that are kept in memory: a sweep of a chip's keys may have one for each point.
 const MOST_CHIPS: usize = 4096;
 
 /// `baton sim` as the subject of a sweep.
@@ -26,11 +26,11 @@ pub(crate) struct Sim {
     chips: Mutex<HashMap<String, Known>>,
 }
 
-/// A chip with its whole configuration as text, or why it cannot be.
+/// A chip with its whole configuration as text, or why it cannot be made.
 type Known = Result<Arc<(Chip, String)>, String>;
 
 impl Sim {
-    /// The chip of a point. A chip that was read before is not read again.
+    /// The chip of a point, from memory if an earlier point had it, and it was not dropped since.
     fn chip(&self, args: &Args) -> anyhow::Result<Arc<(Chip, String)>> {
         let name = args.chip.described();
         let held = || self.chips.lock().unwrap_or_else(PoisonError::into_inner);
@@ -61,7 +61,7 @@ impl Sim {
 impl Swept for Sim {
     const COMMAND: &'static str = "sim";
     const NOT_OF_A_POINT: &'static [&'static str] = &["sweep", "least", "most", "pairs", "figure", "plot", "json"];
-    // The chip's keys say what `--off` without a cycle says.
+    // These options shape the chip, and a point's identity is the whole expanded chip.
     const EXPANDED: &'static [&'static str] = &["chip", "cores", "set", "window"];
     const TAKES_KEYS: bool = true;
 
@@ -75,7 +75,7 @@ impl Swept for Sim {
         let chosen = workload::choose(&args, &known.0)?;
         let threads = chosen.threads();
         places::cpus(&args, threads, &known.0)?;
-        // The operations of a run are about those of its threads.
+        // A rough estimate: threads times the cycles of one of them.
         let rounds = args.iterations.unwrap_or(1000) as f64;
         let cycles = args.cycles.map_or(f64::INFINITY, |cycles| cycles as f64);
         let cost = f64::from(threads) * cycles.min(rounds * (args.cs + args.think + 100) as f64);

@@ -13,7 +13,7 @@ use std::rc::Rc;
 pub(crate) struct Opt {
     pub(super) id: String,
     pub(super) long: Option<String>,
-    /// Whether the value is a path.
+    /// Whether the value is the path of a file or folder.
     pub(super) is_path: bool,
 }
 
@@ -69,7 +69,8 @@ pub(super) fn parse<C: Swept>(arguments: &[String]) -> Result<Matched, BadInput>
 }
 
 impl Matched {
-    /// The value of an option, given or by default; `None` if it has none, or several.
+    /// The value of an option, given or by default; `None` for an unknown option and for one with
+    /// no value or several.
     pub(crate) fn text(&self, name: &str) -> Option<String> {
         let option = self.options.iter().find(|option| option.long.as_deref() == Some(name))?;
         let mut values = self.matches.try_get_raw(&option.id).ok()??;

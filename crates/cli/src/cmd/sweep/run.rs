@@ -23,7 +23,7 @@ const COMMANDS: [&str; 2] = ["sim", "noc"];
 /// The exit code of a command that Ctrl-C ended, as shells have it.
 const INTERRUPTED: u8 = 130;
 
-/// The largest file of a space.
+/// The most bytes of a space's file.
 const MOST_BYTES: u64 = 16 << 20;
 
 fn subject(command: &str) -> Option<Arc<dyn Subject>> {
@@ -43,12 +43,12 @@ fn bad_space(error: SpaceError) -> anyhow::Error {
     }
 }
 
-/// An error of a store: bad input if the user can mend it.
+/// An error of a store: [`BadInput`] if other input avoids it.
 pub(super) fn bad_store(error: StoreError) -> anyhow::Error {
     if error.is_input() { BadInput::new(error).into() } else { error.into() }
 }
 
-/// An error of a store that a sweep would add to.
+/// An error of a store to which a sweep would add rows: a store of something else gets a hint.
 fn other_store(error: StoreError) -> anyhow::Error {
     let is_other = matches!(error, StoreError::Other { .. });
     let bad = bad_store(error);
@@ -87,7 +87,7 @@ fn plan(text: &SpaceText, name: &str) -> anyhow::Result<Arc<Plan>> {
     Ok(Arc::new(Plan::new(space, subject).map_err(bad_space)?))
 }
 
-/// The number of rows of a whole sweep.
+/// The number of rows of a complete sweep of this space.
 pub(super) fn rows_of(text: &SpaceText) -> anyhow::Result<u64> {
     Ok(plan(text, &text.file)?.rows())
 }
@@ -143,7 +143,7 @@ mod tests {
     use baton_studio::subject::Why;
     use baton_studio::value::Value;
 
-    /// A network that cannot be is an error of its point, found before a graph of its size is built.
+    /// An impossible network is an error of its point, found before a graph of its size is built.
     #[test]
     fn a_network_is_checked_before_its_graph_is_built() {
         let noc = Of::new(Noc);

@@ -96,7 +96,9 @@ pub(super) struct ExportArgs {
 const UNSHOWN: [&str; 3] = ["key", "reason", "command"];
 
 impl Selection {
-    /// The rows. `all`: with all columns, if the user named none.
+    /// The selected rows. If the user names no columns, the table has all with `all`, otherwise all
+    /// but
+    /// [`UNSHOWN`].
     fn table(&self, all: bool) -> anyhow::Result<Table> {
         let store = Store::open(&self.directory).map_err(bad_store)?;
         let condition = self.condition.as_deref().map(Expr::parse).transpose();

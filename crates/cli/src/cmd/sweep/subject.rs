@@ -1,5 +1,5 @@
-//! A command whose points can be swept. A setting of a point is an option of the command, or a key of
-//! the chip, exactly as on the command line.
+//! A command whose points can be swept. A setting of a point is an option of the command, or a key
+//! of the chip, exactly as on the command line.
 
 use super::matched::{Matched, Opt, options, parse};
 use crate::error::BadInput;
@@ -16,9 +16,10 @@ use std::sync::Arc;
 pub(crate) trait Swept: Send + Sync {
     /// The command's name, as `command` in a space names it.
     const COMMAND: &'static str;
-    /// Options that no point has, because they concern output or the sweep itself.
+    /// Options that are no settings of a point, because they concern output or a sweep of the
+    /// command.
     const NOT_OF_A_POINT: &'static [&'static str];
-    /// Options whose content [`Ready::identity`] has.
+    /// Options that a point's key leaves out, because [`Ready::identity`] has what they set.
     const EXPANDED: &'static [&'static str];
     /// Whether a setting with a dot in its name is a key of a chip, as in `--set`.
     const TAKES_KEYS: bool;
@@ -29,14 +30,14 @@ pub(crate) trait Swept: Send + Sync {
     /// Reads the options of a point, and checks them.
     ///
     /// # Errors
-    /// Why the point cannot be.
+    /// Why the point cannot run.
     fn ready(&self, point: &Matched) -> anyhow::Result<Ready>;
 
     /// The value of a name that is no option, such as a key of the point's chip; `None` if there is
     /// no such name.
     ///
     /// # Errors
-    /// The point's chip cannot be.
+    /// The point's chip cannot be made.
     fn value(&self, point: &Matched, name: &str) -> anyhow::Result<Option<Value>>;
 
     /// Names that [`Swept::value`] knows, for hints.
@@ -53,12 +54,13 @@ pub(crate) trait Swept: Send + Sync {
         None
     }
 
-    /// Options that stand within the text of an option, with their values.
+    /// The options within the text of an option such as `--app`, with their values: a key also
+    /// covers the content of files that these name.
     fn within(&self, _option: &str, _text: &str) -> Vec<(String, String)> {
         Vec::new()
     }
 
-    /// The file or folder that is read for the path of an option.
+    /// The file or folder that the command reads for an option whose value is `path`.
     fn input(&self, _option: &str, path: &Path) -> PathBuf {
         path.to_owned()
     }
@@ -66,17 +68,17 @@ pub(crate) trait Swept: Send + Sync {
 
 /// A point that is ready to run.
 pub(crate) struct Ready {
-    /// The expanded configuration, as far as options do not say it: the chip.
+    /// The expanded configuration that [`Swept::EXPANDED`] options make: the chip, or the network.
     pub(crate) identity: String,
-    /// How long the run takes, in any unit that all points of the command share.
+    /// An estimate of how long the run takes, in any unit that all points of the command share.
     pub(crate) cost: f64,
-    /// An upper bound of the memory that the run takes, in bytes.
+    /// An estimate of the bytes of memory that the run takes at most.
     pub(crate) memory: u64,
     /// Runs the point. Returns the JSON of the command.
     pub(crate) run: Box<dyn FnOnce() -> anyhow::Result<Json> + Send>,
 }
 
-/// The version of what computes figures.
+/// The version of Baton, with a hash of the sources that compute figures.
 pub(crate) fn version() -> String {
     concat!("baton ", env!("CARGO_PKG_VERSION"), " of the sources ", env!("BATON_SOURCES")).to_owned()
 }
@@ -116,7 +118,7 @@ impl<C: Swept> Of<C> {
         parse::<C>(&Self::arguments(settings, seed))
     }
 
-    /// Everything that decides what a point gives.
+    /// The pieces of a point's key: everything that decides the point's figures.
     fn pieces(&self, point: &Matched, identity: &str) -> Pieces {
         let mut pieces = Pieces::default().and("baton-point/1").and(version()).and(C::COMMAND).and(identity);
         for option in point.options.iter().filter(|option| !C::EXPANDED.contains(&option.id.as_str())) {
@@ -139,8 +141,8 @@ impl<C: Swept> Of<C> {
     }
 }
 
-/// The hash of a file, or of the files of a folder; empty for what cannot be read, which the run then
-/// says.
+/// The hash of a file's content, or of the names and contents of a folder's files. Empty for a file
+/// that cannot be read: the run then fails with the reason.
 fn content(path: &Path) -> String {
     if !path.is_dir() {
         return std::fs::read(path).map_or_else(|_| String::new(), |bytes| hash::of(&bytes).to_string());
@@ -217,7 +219,7 @@ impl<C: Swept + 'static> Subject for Of<C> {
     }
 
     fn figure(&self, name: &str) -> Result<Figure, Vec<String>> {
-        // `lock.rate_per_kilocycle`, `by_app.1.threads`, or the last word of one path alone.
+        // `lock.rate_per_kilocycle`, `by_app.1.threads`, or a last word that only one path has.
         let whole = |figure: &&Figure| matches(&figure.path, name);
         if let Some(figure) = self.figures.iter().find(whole) {
             return Ok(Figure { path: name.to_owned(), ..figure.clone() });
@@ -265,14 +267,14 @@ fn hint(near: Option<&str>) -> String {
     near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"))
 }
 
-/// Whether a path fits a declared one, in which `N` is a place in a list.
+/// Whether a path fits a declared one, in which `N` stands for any index of a list.
 fn matches(declared: &str, path: &str) -> bool {
     let (declared, path): (Vec<&str>, Vec<&str>) = (declared.split('.').collect(), path.split('.').collect());
     let fits = |(a, b): (&&str, &&str)| a == b || (*a == "N" && b.parse::<usize>().is_ok());
     declared.len() == path.len() && declared.iter().zip(&path).all(fits)
 }
 
-/// An argument as a shell takes it.
+/// An argument in single quotes, unless a shell takes it without.
 fn quoted(argument: String) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_=.,:/@+%".contains(c);
     if argument.chars().all(plain) { argument } else { format!("'{}'", argument.replace('\'', "'\\''")) }

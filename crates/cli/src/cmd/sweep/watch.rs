@@ -8,7 +8,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Map, Value as Json};
 use std::time::Duration;
 
-/// Failures that are told one by one.
+/// The number of failures that get a warning each.
 const TOLD: u64 = 10;
 
 /// Shows a sweep.
@@ -17,7 +17,7 @@ pub(super) struct Watcher {
     /// Names of coordinates and figures.
     coordinates: Vec<String>,
     figures: Vec<String>,
-    /// The coordinates that axes give: the first ones.
+    /// The number of axes; their coordinates come first.
     axes: usize,
     widths: Vec<usize>,
     goal: Option<String>,
@@ -46,7 +46,8 @@ impl Watcher {
         Watcher { bar, coordinates, figures, axes: space.axes.len(), widths, goal, json, headed: false }
     }
 
-    /// The best value so far as a sentence; `None` without a goal.
+    /// The best value of this run as a sentence; `None` without a goal, and before a row has a
+    /// value.
     pub(super) fn best(&self, state: &State) -> Option<String> {
         let best = state.best.as_ref()?;
         Some(format!("{} of this run: {} at {}", self.goal.as_deref()?, shown(best.value), best.point))
@@ -138,7 +139,7 @@ pub(super) fn short(value: &Value) -> String {
     }
 }
 
-/// A number with six digits.
+/// A number with six significant digits, or with all digits before its point if these are more.
 fn shown(x: f64) -> String {
     if x == 0.0 || (1e-4..1e15).contains(&x.abs()) {
         let digits = (5 - x.abs().max(1.0).log10().floor() as i32).max(0) as usize;
