@@ -10,7 +10,7 @@
 //! | [`kit`] | the parts of studies: inputs, experiments, samples, sensitivity, figures |
 //! | [`claim`] | claims, falsifiers, what a paper leaves open: what `--json` prints |
 //! | [`rule`] | when a claim holds: direction, size, tolerance; as data, so that a rule is hashed with the study |
-//! | [`verdict`] | what a claim came out at |
+//! | [`verdict`] | verdicts on claims |
 //! | [`interval`] | means over seeds with their 95% intervals |
 //! | [`cache`] | finished runs, addressed by the content of their inputs, checked when read |
 //! | [`pool`] | runs on all cores, except for those in the cache |

@@ -1,8 +1,8 @@
-//! What a claim came out at.
+//! The verdict on a claim.
 
 use serde::Serialize;
 
-/// What a claim came out at. Only a predicted claim holds or does not.
+/// The verdict on a claim. Only a predicted claim holds or does not hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
@@ -27,7 +27,8 @@ impl Verdict {
         if holds { Verdict::Holds } else { Verdict::DoesNotHold }
     }
 
-    /// Whether all of these come out: one that does not decides, and then one that cannot be told.
+    /// The verdict on all of these together: `DoesNotHold` if one of them is that, otherwise the
+    /// first that is not `Holds`, otherwise `Holds`.
     pub fn all(verdicts: impl IntoIterator<Item = Verdict>) -> Verdict {
         verdicts.into_iter().fold(Verdict::Holds, |all, one| match (all, one) {
             (Verdict::DoesNotHold, _) | (_, Verdict::DoesNotHold) => Verdict::DoesNotHold,

@@ -18,12 +18,12 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-/// How requests come.
+/// How requests arrive at a core.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(super) enum Load {
-    /// The load has this many cycles between two requests of a core, on average.
+    /// Requests of a core arrive with this many cycles between two of them, on average.
     Open(u64),
-    /// The load keeps this many requests of a core under way.
+    /// A core keeps this many requests under way.
     Closed(u64),
 }
 
@@ -44,7 +44,8 @@ const ENTRIES: usize = 256;
 /// In an open loop, a core looks for answers every this many cycles.
 const LOOK: u64 = 4;
 
-/// The requests of a run, each timed from the moment at which it comes to its answer.
+/// The measured requests of a run. A request's time is that from its arrival at the core, which may
+/// be before the core issues it, to its answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Requests {
     /// The number of requests that were measured.

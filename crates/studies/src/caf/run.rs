@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// The inputs of a run. Everything that its figures depend on, but for the code.
+/// The inputs of a run: everything on which its figures depend, except the code.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Run {
     /// The chip, whole: every key and value.
@@ -26,7 +26,7 @@ pub struct Run {
     pub(super) work: Work,
 }
 
-/// What its threads do.
+/// What a run's threads do.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) enum Work {
     /// Threads that only enqueue, or only dequeue.

@@ -48,7 +48,7 @@ pub const MAIN: &str = "main";
 /// The programs on which an experiment is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum On {
-    /// All programs; in a quick study only the listed ones.
+    /// All programs in a full study; in a quick study only the listed ones.
     All(&'static [&'static str]),
     /// Only the listed programs.
     These(&'static [&'static str]),

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::kit::simulate::{Crew, Ended, on_cores};
 
-/// The inputs of a run. Everything that its figures depend on, but for the code.
+/// The inputs of a run: everything on which its figures depend, except the code.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Run {
     /// The chip, whole: every key and value.
@@ -144,7 +144,7 @@ pub struct Figures {
     pub joules: f64,
     /// Joules of the platform's base.
     pub base: f64,
-    /// Iterations of a thread.
+    /// Iterations of a thread in the run with the usual number.
     pub iterations: u64,
 }
 
@@ -153,7 +153,8 @@ const BOUND: u64 = 60_000_000_000;
 /// The acquisitions of all threads together; each thread makes at least [`FEWEST`].
 const ACQUISITIONS: u64 = 1280;
 const FEWEST: u64 = 12;
-/// The number of barriers, and of tasks per thread. The paper makes three tasks of 4000 µs.
+/// The iterations of a thread: barriers, tasks, and tasks with `LONG` or more work. The paper makes
+/// three tasks of 4000 µs.
 const BARRIERS: u64 = 24;
 pub(super) const TASKS: u64 = 12;
 const LONG_TASKS: u64 = 3;
@@ -209,7 +210,7 @@ impl Run {
     }
 }
 
-/// Makes the threads.
+/// Makes the threads of a run, once its simulation exists.
 type Make = Box<dyn FnOnce() -> Result<Crew, String>>;
 
 /// Threads of figures 1 and 2, with `critical` cycles of work under the lock and `think` cycles

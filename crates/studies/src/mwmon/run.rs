@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// The inputs of a run. Everything that its figures depend on, but for the code.
+/// The inputs of a run: everything on which its figures depend, except the code.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Run {
     /// The chip, whole: every key and value.
@@ -31,7 +31,7 @@ pub(super) struct Case {
     pub(super) repetition: u64,
 }
 
-/// What its threads do.
+/// What a run's threads do.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(super) enum Work {
     /// Tables 1 and 2: one thread waits while the other computes. `entries` is the number of

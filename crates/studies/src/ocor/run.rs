@@ -13,7 +13,7 @@ use baton_sync::lock::{self, LockVisitor, RawLock, ZeroInit};
 use baton_workloads::Team;
 use serde::{Deserialize, Serialize};
 
-/// The inputs of a run. Everything that its figures depend on, but for the code.
+/// The inputs of a run: everything on which its figures depend, except the code.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Run {
     /// The chip, whole: every key and value.

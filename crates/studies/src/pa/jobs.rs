@@ -31,7 +31,7 @@ pub(super) const DEFAULT: &str = "amp-default";
 pub(super) const PAPERS: [&str; 5] = ["busy-fcs", "rr", "static-ipc", "min-tlp", "pa"];
 /// Policies that are not the paper's.
 pub(super) const OTHERS: [&str; 3] = ["linux", "crit", "pa-speedup"];
-/// Policies that are told how much faster a thread is on a fast core.
+/// Policies that are told how much faster each program is on a fast core.
 const TOLD: [&str; 2] = ["static-ipc", "pa-speedup"];
 
 /// The numbers of seeds in a quick study and in a full one. Every policy has the same seeds as
@@ -42,8 +42,8 @@ const SEEDS: [u64; 2] = [4, 20];
 const LONG: u64 = 4;
 /// The number of seeds of experiments beside the main one.
 const BESIDE: u64 = 6;
-/// The number of seeds of what is varied one key at a time: the effect is taken seed by seed against
-/// the run as chosen, and hardly varies.
+/// The number of seeds of what is varied one key at a time: the effect is taken seed by seed
+/// against the run as chosen, and hardly varies.
 const VARIED: u64 = 4;
 
 /// Mixes of a quick study.
@@ -63,7 +63,8 @@ pub(super) const KEYS: [(&str, &[&str]); 7] = [
 pub(super) const UNCOUNTED: &str = "os.amp.count_marked=false";
 /// The policy is aware of topology: threads of one class take turns under one last-level cache.
 pub(super) const AWARE: &str = "os.amp.stay_in_domain=true";
-/// An application has in SP what it has not used up of its boost.
+/// The other reading of how a boost is renewed: an application's time in the class SP is what it
+/// has not used up of its boost.
 pub(super) const EARNED: &str = "os.amp.renew_boost=earned";
 
 /// The ratios of the fast clock to the slow one, in tenths.

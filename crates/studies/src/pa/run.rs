@@ -12,7 +12,7 @@ use std::num::NonZeroU32;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// The inputs of a run. Everything that its figures depend on, but for the code.
+/// The inputs of a run: everything on which its figures depend, except the code.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Run {
     /// The chip, whole: every key and value; the policy is one of them.
@@ -45,7 +45,7 @@ pub(super) struct Part {
     pub(super) rounds: Option<u64>,
 }
 
-/// Which run.
+/// Identifies a run among the results.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Case {
     pub(super) machine: super::machine::Machine,
@@ -126,8 +126,8 @@ impl Run {
         let speedup = |[fast, slow]: &[f64; 2]| self.told.then(|| (1000.0 * slow / fast) as u32);
         let speedups: Vec<Option<u32>> = paces.iter().map(speedup).collect();
         let once = |times: u32| self.once(&chip, wait, &programs, &speedups, times);
-        // The number of runs is chosen so that the longest program alone takes long enough. Beside
-        // other programs it takes longer.
+        // The longest program alone would take long enough with this many runs; beside other
+        // programs it takes longer.
         let expected = programs.iter().zip(&paces).map(|((program, threads), [fast, slow])| {
             let parallel = program.parallel * slow / f64::from(*threads);
             program.instructions as f64 * ((1.0 - program.parallel) * fast + parallel) / hertz
