@@ -68,8 +68,8 @@ impl<M: Machine> Once<M> {
         self.0.load(Acquire) == DONE
     }
 
-    /// Runs `init` if no thread has, or waits until the thread that runs it has ended. `init` must not
-    /// use the same `Once`, or it waits for itself.
+    /// Runs `init` if no call has begun, or waits while another thread's call runs its `init`. An
+    /// `init` that uses the same `Once` waits for itself.
     ///
     /// # Errors
     /// Fails if `init` panicked in an earlier call.
@@ -78,7 +78,8 @@ impl<M: Machine> Once<M> {
         if self.is_done() { Ok(()) } else { self.call_slowly(wait, false, |_| init()) }
     }
 
-    /// [`Once::call`] that also runs `init` after a panic. `init` is told whether there was one.
+    /// [`Once::call`] that also runs `init` if an earlier call's `init` panicked. `init` gets true
+    /// in that case.
     #[inline]
     pub fn call_anyway(&self, wait: Wait, init: impl FnOnce(bool)) {
         if !self.is_done() {

@@ -18,9 +18,9 @@ impl Drop for Aborts {
     }
 }
 
-/// A condition variable of one word. `notify_one` wakes the thread that has waited longest; after
-/// `notify_all` each woken thread wakes the next one when it has the mutex, so that no crowd runs
-/// for it.
+/// A condition variable of eight bytes. `notify_one` wakes the thread that has waited longest.
+/// After `notify_all` each woken thread wakes the next one when it has the mutex, so that the
+/// threads do not all run for the mutex at once.
 ///
 /// ```
 /// use baton_sync::{Condvar, Mutex};
@@ -58,13 +58,13 @@ impl<W: WaitPolicy> Condvar<W> {
         let _ = self.wait_or_expire(guard, None);
     }
 
-    /// [`Condvar::wait`] until `deadline` at the latest. A notification that arrives while the
-    /// deadline passes counts as notified.
+    /// [`Condvar::wait`] until `deadline` at the latest. If a notification arrives while the
+    /// deadline passes, returns [`Ended::Notified`].
     pub fn wait_until<R: RawMutex, T: ?Sized>(&self, guard: &mut MutexGuard<'_, R, T>, deadline: Deadline) -> Ended {
         self.wait_or_expire(guard, Some(deadline))
     }
 
-    /// [`Condvar::wait_until`] a time from now.
+    /// [`Condvar::wait_until`] with the deadline `timeout` from now.
     pub fn wait_for<R: RawMutex, T: ?Sized>(&self, guard: &mut MutexGuard<'_, R, T>, timeout: Duration) -> Ended {
         self.wait_or_expire(guard, Some(after(timeout)))
     }

@@ -3,7 +3,7 @@
 //!
 //! | type | bytes | order | what it is |
 //! | --- | --- | --- | --- |
-//! | [`Mutex`] | 4 | none | [`plain`](crate::lock::plain): a lock and its unlock take 8 instructions |
+//! | [`Mutex`] | 4 | none | [`plain`](crate::lock::plain): a lock and its unlock take 9 instructions |
 //! | [`RwLock`] | 4 | readers and writers by turns | [`phases`](crate::rwlock::phases): upgradable, downgrade, recursive reads |
 //! | [`Condvar`] | 8 | the oldest waiter first | [`chain`](crate::event::chain): a broadcast wakes one waiter at a time |
 //! | [`Once`] | 4 | – | [`once`](crate::once): an initialization |
@@ -17,7 +17,8 @@
 //! node when a thread first needs one more.
 //!
 //! The policy says how waiters wait. The default, [`Adaptive`], learns how long waits last and
-//! sleeps when that is cheaper. All of the timed calls take a [`Duration`](core::time::Duration) or a [`Deadline`].
+//! sleeps when that is cheaper. All of the timed calls take a [`Duration`](core::time::Duration)
+//! or a [`Deadline`].
 
 mod barrier;
 mod condvar;

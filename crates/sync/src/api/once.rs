@@ -35,7 +35,7 @@ impl<W: WaitPolicy> Once<W> {
         Once { raw: Raw::finished(), wait: PhantomData }
     }
 
-    /// Runs `init` if no thread has run one, or waits until the thread that does has ended.
+    /// Runs `init` if no call has begun, or waits while another thread's call runs its `init`.
     ///
     /// # Panics
     /// Panics if `init` panicked in an earlier call.
@@ -46,8 +46,8 @@ impl<W: WaitPolicy> Once<W> {
         }
     }
 
-    /// [`Once::call_once`] that also runs `init` after a panic. `init` is told whether there was
-    /// one.
+    /// [`Once::call_once`] that also runs `init` if an earlier call's `init` panicked. `init` gets
+    /// true in that case.
     #[inline]
     pub fn call_once_force(&self, init: impl FnOnce(bool)) {
         self.raw.call_anyway(W::WAIT, init);
@@ -80,7 +80,7 @@ impl<W: WaitPolicy> Once<W> {
         self.raw.wait_for(W::WAIT, Some(deadline))
     }
 
-    /// [`Once::wait_until`] a time from now.
+    /// [`Once::wait_until`] with the deadline `timeout` from now.
     ///
     /// # Errors
     /// Fails if the initialization panicked.

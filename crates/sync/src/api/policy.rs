@@ -40,7 +40,8 @@ impl<const TRIES: u32> WaitPolicy for SpinPark<TRIES> {
     const WAIT: Wait = Wait::SpinPark(TRIES);
 }
 
-/// Returns the deadline `timeout` from now; the latest that there is, if it is further away.
+/// Returns the deadline `timeout` from now by [`Clock::Monotonic`]; the latest possible one, if
+/// `timeout` reaches further.
 pub fn after(timeout: Duration) -> Deadline {
     let nanos = u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX);
     Deadline { at: Nanos(Native::now(Clock::Monotonic).0.saturating_add(nanos)), clock: Clock::Monotonic }

@@ -70,9 +70,8 @@ pub struct Sender<T: Send + 'static, K: Kind = ManyToMany, W: WaitPolicy = Adapt
     wait: PhantomData<fn() -> W>,
 }
 
-/// The end of a queue from which items come: in the order in which they went in, those of one
-/// sender in its order. When the last receiver is dropped, the queue is closed, and later sends
-/// return their items.
+/// The end of a queue from which items come, in the order in which they went in. When the last
+/// receiver is dropped, the queue is closed, and later sends return their items.
 pub struct Receiver<T: Send + 'static, K: Kind = ManyToMany, W: WaitPolicy = Adaptive> {
     shared: Arc<Shared<T, K>>,
     wait: PhantomData<fn() -> W>,
@@ -116,7 +115,7 @@ pub fn queue_with<T: Send + 'static, K: Kind, W: WaitPolicy>(capacity: usize) ->
 macro_rules! ends {
     ($end:ident $count:ident $many:ident) => {
         impl<T: Send + 'static, K: Kind, W: WaitPolicy> $end<T, K, W> {
-            /// Closes the queue: no further item goes in, and receivers get the items that are in.
+            /// Closes the queue: no further item goes in. Receivers still get the items in it.
             /// Waiting senders and receivers return. A send that is under way in another thread may
             /// still succeed; its item is received by a later call, or dropped with the queue.
             pub fn close(&self) {
@@ -204,7 +203,7 @@ impl<T: Send + 'static, K: Kind, W: WaitPolicy> Sender<T, K, W> {
         unsafe { self.shared.channel.send(item, W::WAIT, Some(deadline)) }
     }
 
-    /// [`Sender::send_until`] a time from now.
+    /// [`Sender::send_until`] with the deadline `timeout` from now.
     ///
     /// # Errors
     /// As [`Sender::send_until`].
@@ -212,8 +211,8 @@ impl<T: Send + 'static, K: Kind, W: WaitPolicy> Sender<T, K, W> {
         self.send_until(item, after(timeout))
     }
 
-    /// Sends all items in order, in as few steps as there is room. Returns how many; fewer than all
-    /// only if the queue is closed.
+    /// Sends all items in order, as many at once as there is room for, and waits while there is
+    /// none. Returns how many it sent: fewer than all only if the queue is closed.
     pub fn send_all(&mut self, items: &[T]) -> usize
     where
         T: Copy,
@@ -260,7 +259,7 @@ impl<T: Send + 'static, K: Kind, W: WaitPolicy> Receiver<T, K, W> {
         unsafe { self.shared.channel.receive(W::WAIT, Some(deadline)) }
     }
 
-    /// [`Receiver::receive_until`] a time from now.
+    /// [`Receiver::receive_until`] with the deadline `timeout` from now.
     ///
     /// # Errors
     /// As [`Receiver::receive_until`].
@@ -269,7 +268,7 @@ impl<T: Send + 'static, K: Kind, W: WaitPolicy> Receiver<T, K, W> {
     }
 
     /// Fills the beginning of `items` with as many items as there are, waiting while there is none.
-    /// Returns how many; 0 only if the queue is closed and empty, or `items` is.
+    /// Returns how many; 0 only if the queue is closed and empty, or `items` is empty.
     pub fn receive_some(&mut self, items: &mut [T]) -> usize
     where
         T: Copy,

@@ -18,7 +18,8 @@ pub struct RawTurns<W = Adaptive> {
 }
 
 impl<W: WaitPolicy> RawTurns<W> {
-    /// Takes a hold before the deadline, and returns the guard's state.
+    /// Takes a hold, waiting until `deadline` at the latest. Returns the guard's state, or `None`
+    /// if the deadline passed first.
     #[inline]
     fn take(&self, hold: Hold, deadline: Option<Deadline>) -> Option<GuardSend> {
         self.lock.lock(hold, W::WAIT, deadline).then(GuardSend::new)
@@ -205,8 +206,8 @@ pub type RwLockUpgradableReadGuard<'a, T, W = Adaptive> = lock_api::RwLockUpgrad
 
 /// Reads that do not wait behind a waiting writer.
 pub trait ReadRecursively<T: ?Sized, W> {
-    /// Waits until no thread writes, and reads; also where a writer waits, which could be waiting for
-    /// a hold of this thread.
+    /// Waits until no thread writes, and reads. It does not wait behind a waiting writer, because
+    /// that writer may wait for a hold of this thread.
     fn read_recursive(&self) -> RwLockReadGuard<'_, T, W>
     where
         W: WaitPolicy;
@@ -216,7 +217,7 @@ pub trait ReadRecursively<T: ?Sized, W> {
     where
         W: WaitPolicy;
 
-    /// Waits until no thread writes, and reads, or gives up at the deadline.
+    /// [`ReadRecursively::read_recursive`] that returns `None` if the deadline passes first.
     fn try_read_recursive_until(&self, deadline: Deadline) -> Option<RwLockReadGuard<'_, T, W>>
     where
         W: WaitPolicy;

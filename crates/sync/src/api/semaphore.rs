@@ -32,7 +32,7 @@ pub struct Permit<'a, W: WaitPolicy = Adaptive>(&'a Semaphore<W>);
 
 impl<W: WaitPolicy> Drop for Permit<'_, W> {
     fn drop(&mut self) {
-        // A semaphore that others have filled meanwhile stays full.
+        // If other threads have posted up to the limit meanwhile, this permit is lost.
         let _ = self.0.post();
     }
 }
@@ -64,7 +64,7 @@ impl<W: WaitPolicy> Semaphore<W> {
         self.raw.take_until(W::WAIT, Some(deadline)).then(|| Permit(self))
     }
 
-    /// [`Semaphore::try_acquire_until`] a time from now.
+    /// [`Semaphore::try_acquire_until`] with the deadline `timeout` from now.
     pub fn try_acquire_for(&self, timeout: Duration) -> Option<Permit<'_, W>> {
         self.try_acquire_until(after(timeout))
     }

@@ -13,7 +13,7 @@
 //!
 //! | node's flag | meaning | who changes it |
 //! | --- | --- | --- |
-//! | 1 `WAITING` | in the ring | the waiter, in `prepare` |
+//! | 1 `WAITING` | in the ring | the waiter, in `join` |
 //! | 2 `LEAVING` | in the ring, but no notification goes to it; its waiter is about to take it out | the waiter |
 //! | 3 `CALLED` | in a chain | a notifier, under the guard |
 //! | 0 `NOTIFIED` | belongs to its waiter; its `next` is the rest of the chain | a notifier, or the waiter in front in the chain |
@@ -256,7 +256,7 @@ impl<M: Machine> Chain<M> {
 // SAFETY: zero is a word without a node and without bits.
 unsafe impl<M: Machine> ZeroInit for Chain<M> {}
 
-// SAFETY: a waiter is in the ring from `prepare` until it is called or leaves. A notification calls
+// SAFETY: a waiter is in the ring from `join` until it is called or leaves. A notification calls
 // the oldest waiters that are not leaving; the first of a chain is notified by the notifier, each
 // other one by the waiter in front, which retires. The guard orders the ring; the fences order the
 // fast path for an empty ring.

@@ -1,13 +1,13 @@
-//! Event count: a number that every notification increments. A waiter remembers the number and
-//! sleeps until it changes.
+//! Event count: a number that a notification increments if threads wait. A waiter remembers the
+//! number and sleeps until it changes.
 
 use super::{Ended, EventInfo, RawEvent};
 use crate::lock::ZeroInit;
 use baton_machine::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use baton_machine::{Atomic, Counted, Deadline, Machine, Wait, WaitResult};
 
-/// An event count: the number of notifications (64 bits, which do not wrap in a machine's life),
-/// and the number of waiters between `prepare` and `retire`.
+/// An event count: the number of notifications for which a thread waited (64 bits, which do not
+/// wrap in a machine's life), and the number of waiters between `prepare` and `retire`.
 #[repr(C)]
 pub struct EventCount<M: Machine> {
     count: M::Atomic<u64>,
@@ -17,7 +17,8 @@ pub struct EventCount<M: Machine> {
 // SAFETY: all zeroes mean no notifications and no waiters.
 unsafe impl<M: Machine> ZeroInit for EventCount<M> {}
 
-// SAFETY: a notification increments the count, so that every waiter that prepared before wakes.
+// SAFETY: a notification that finds a waiter increments the count, so that every waiter that
+// prepared before wakes. The fences order the fast path without waiters.
 unsafe impl<M: Machine> RawEvent<M> for EventCount<M> {
     type Waiter = u64;
     const INFO: EventInfo = EventInfo {

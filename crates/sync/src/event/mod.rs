@@ -22,7 +22,7 @@ pub use registry::{EVENTS, EventVisitor, UnknownEvent, visit};
 use crate::lock::RawLock;
 use baton_machine::{Counted, Deadline, Machine, Wait};
 
-/// The event that condition variables use: [`queue::QueueEvent`].
+/// The event that monitors of Baton's own programs use: [`queue::QueueEvent`].
 pub type Event<M> = queue::QueueEvent<M>;
 
 /// How a sleep ended.

@@ -24,8 +24,9 @@ fn refused(why: QueueRefusal) -> ! {
 }
 
 impl<M: Machine> DeviceFlows<M> {
-    /// Makes a request until it is served. Where threads wait for a CPU, the device drops a request
-    /// that waits; the thread then sleeps until the queue has an item (or room) for it.
+    /// Makes a request again and again until it is served. Where threads wait for a CPU, the device
+    /// drops a request that waits. After one dropped request (two if the policy keeps the CPU) the
+    /// thread sleeps until the queue has an item (or room) for it.
     fn ask(&self, queue: QueueId, direction: Direction, wait: Wait, request: impl Fn(Operand) -> FlowRequest) -> Given {
         let of = |mode| Operand { mode, ..Operand::of(queue) };
         let mut drops = 0;

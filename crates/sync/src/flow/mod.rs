@@ -75,13 +75,14 @@ pub type SharedQueue<M, Q> = Arc<Owned<M, Q>>;
 /// the item is received, and what a consumer did with an item in hand happens before the next item
 /// of the flow is received, if the queue is atomic.
 pub unsafe trait FlowQueue<M: Machine>: Send + Sync + Sized + 'static {
-    /// A queue, and the queue `to` which its consumers pass items on.
+    /// Creates an empty queue whose consumers pass items on to the queue `to`, if there is one.
     ///
     /// # Errors
     /// The queue cannot have the shape, or the machine has no device with room.
     fn new(shape: Shape, to: Option<SharedQueue<M, Self>>) -> Result<Self, FlowError>;
 
-    /// The calling thread receives from now on. Each consumer calls this once.
+    /// Prepares the calling thread for [`FlowQueue::receive`]. Each consumer calls this once,
+    /// before it first receives.
     ///
     /// # Errors
     /// The device has no token left for the thread.
@@ -90,28 +91,28 @@ pub unsafe trait FlowQueue<M: Machine>: Send + Sync + Sized + 'static {
     /// Appends an item; waits while there is no room.
     fn send(&self, word: u64, flow: u16, wait: Wait);
 
-    /// Takes an item; waits while there is none for the calling thread. A thread has one item of a
-    /// queue in hand at a time.
+    /// Takes an item; waits while there is none for the calling thread. A thread has at most one
+    /// item of a queue in hand at a time.
     fn receive(&self, wait: Wait) -> InHand;
 
-    /// The thread is done with an item.
+    /// Gives back an item that the thread is done with.
     ///
     /// # Safety
     /// The item came from this queue.
     unsafe fn complete(&self, item: InHand, wait: Wait);
 
-    /// Sends `word` on for an item, with its flow, and is done with the item. An ordered queue sends
-    /// on in the order in which items were received.
+    /// Sends `word` with the item's flow to the next queue, and gives the item back. An ordered
+    /// queue sends on in the order in which items were received.
     ///
     /// # Panics
-    /// The queue passes nothing on.
+    /// Panics if the queue was made without a next queue.
     ///
     /// # Safety
     /// The item came from this queue.
     unsafe fn pass_on(&self, item: InHand, word: u64, wait: Wait);
 }
 
-/// The most items that wait.
+/// Largest capacity of a queue with flows.
 const MOST: usize = 1 << 20;
 
 fn check(shape: Shape) -> Result<(), FlowError> {

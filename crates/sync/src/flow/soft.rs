@@ -93,7 +93,7 @@ impl<M: Machine> Buckets<M> {
         Ok(Buckets { nodes, buckets: OwnedSlice::new(buckets, bucket), fresh, free, ready })
     }
 
-    /// A node that no bucket has.
+    /// Takes a node that no bucket has, waiting while there is none.
     fn node(&self, wait: Wait) -> usize {
         // Relaxed, the exchange too: a fresh node has had no other user.
         let mut fresh = self.fresh.0.load(Relaxed);
@@ -229,7 +229,8 @@ impl<M: Machine> Line<M> {
         (item, at)
     }
 
-    /// Position `at` is done, with this output. Moves outputs on by `send` whose turn it is.
+    /// Records that position `at` is done, with its output. Sends outputs whose turn it is by
+    /// `send`, unless another thread does so already.
     fn done(&self, at: u64, output: Option<Item>, wait: Wait, send: impl Fn(Item)) {
         let slot = self.slot(at);
         // SAFETY: the slot is this position's until it is done.

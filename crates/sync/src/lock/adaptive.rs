@@ -1,9 +1,9 @@
 //! A mutex that learns how many tries are worthwhile: glibc's PTHREAD_MUTEX_ADAPTIVE_NP.
 //!
-//! A waiter tries up to twice as often as earlier waiters needed on average, plus a few, but at
-//! most [`MOST`] times or as often as its policy says. Then it sleeps as under
-//! [`futex`](super::futex). An eighth of the difference between its tries and the mean goes into
-//! the mean.
+//! A waiter tries up to twice as often as earlier waiters needed on average, plus [`MORE`], but at
+//! most as often as its policy says ([`MOST`] times if the policy names no number). Then it sleeps
+//! as under [`futex`](super::futex). An eighth of the difference between its tries and the mean
+//! goes into the mean.
 //!
 //! The word is that of `instrumented_word.rs`. `mean` is an estimate on which no invariant depends:
 //! a thread that holds the lock after waiting writes it, and waiters read it at any time.

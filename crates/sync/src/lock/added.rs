@@ -19,7 +19,7 @@ use core::marker::PhantomData;
 use core::mem::MaybeUninit;
 use std::sync::OnceLock;
 
-/// Locks that a command can add.
+/// Largest number of locks that a command can add.
 pub const MOST: usize = 4;
 /// Bytes of the largest lock that can be added.
 pub const SPACE: usize = 512;
@@ -47,7 +47,7 @@ pub struct Verbs {
 }
 
 /// Returns the verbs of lock `L` on machine `M`. It does not compile for a lock of more than
-/// [`SPACE`] bytes.
+/// [`SPACE`] bytes, or one that must be aligned to more than 128 bytes.
 pub fn on<M: Machine, L: TryLock<M> + ZeroInit>() -> Verbs {
     const {
         assert!(
@@ -78,13 +78,14 @@ pub fn locks() -> &'static [LockInfo] {
     LIST.all()
 }
 
-/// Whether the lock of this name was added: the libraries that a command puts into programs do not know it.
+/// Whether the lock called `name` was added. The libraries that a command puts into programs know
+/// no added locks.
 pub fn is_added(name: &str) -> bool {
     LIST.added().iter().any(|lock| lock.name == name)
 }
 
-/// Adds a lock with its verbs on each machine that it is to run on. The lock has no timed wait, and does not replace mutexes of
-/// running programs.
+/// Adds a lock with its verbs on each machine that it is to run on. The lock has no timed wait, and
+/// does not replace mutexes of running programs.
 ///
 /// # Errors
 /// Fails if `verbs` is empty, or names differ between machines; if the name is taken or is no valid
@@ -158,7 +159,8 @@ impl Token for Held {
 unsafe impl<M: Machine, const PLACE: usize> RawLock<M> for Added<M, PLACE> {
     type Token = Held;
 
-    /// Stands for all added locks; tools find what a lock says of itself by its name ([`info`](super::info)).
+    /// Stands for all added locks; tools find a lock's own description by its name
+    /// ([`info`](super::info)).
     const INFO: LockInfo = LockInfo {
         name: "added",
         what: "a lock that the command added",

@@ -13,8 +13,8 @@ const FIRST: u64 = 64;
 /// Last bound in cycles: long compared to a hand-off, short compared to a scheduler's time slice.
 const LAST: u64 = 8192;
 
-/// Returns the number of tries that `wait` asks for, or the lock's `usual` one. At least 1, or no
-/// thread would ever take the lock.
+/// Returns the number of tries of [`Wait::SpinPark`], but at least 1, or no thread would ever take
+/// the lock. For other policies returns `usual`, the lock's own number.
 #[inline(always)]
 pub(crate) fn tries(wait: Wait, usual: u32) -> u32 {
     match wait {

@@ -33,7 +33,7 @@ pub struct CohortLock<M: Machine> {
     cohorts: [Cohort<M>; NODES],
 }
 
-/// The holder's token: the node whose lock it came by, if any.
+/// The holder's token: the cohort whose lock the holder took first; none after a successful try.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Via(Option<u8>);
 

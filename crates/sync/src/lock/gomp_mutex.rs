@@ -9,8 +9,9 @@
 //!
 //! A thread whose budget of reads is used up changes the word to −1 and sleeps. From then on it
 //! takes the lock as −1, so every later unlock wakes a sleeper until an unlock finds the word at 1
-//! again. libgomp's budget is `GOMP_SPINCOUNT`: 300,000 by default, and 1,000 while its threads
-//! outnumber the CPUs. This lock keeps the budget that it is given.
+//! again. libgomp's budget is `GOMP_SPINCOUNT`: 300,000 by default, and 100 while its threads
+//! outnumber the CPUs (1,000 with `OMP_WAIT_POLICY=active`). This lock keeps the budget that it is
+//! given.
 //!
 //! One detail differs. A woken thread that finds −1 still in the word reads up to `n` times again
 //! in libgomp; here it sleeps again at once ([`Machine::wait_while`]).

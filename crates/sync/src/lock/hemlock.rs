@@ -89,7 +89,7 @@ fn install<M: Machine>(memory: *mut Grant<M>) -> Option<NonNull<Grant<M>>> {
 /// like the lock itself, because others wait on it.
 fn end<M: Machine>(grant: usize) {
     let Some(grant) = NonNull::new(core::ptr::with_exposed_provenance_mut::<Grant<M>>(grant)) else { return };
-    // SAFETY: the cell came from `allocate`. A thread that holds nothing is in no queue, so no
+    // SAFETY: the cell came from `install`. A thread that holds nothing is in no queue, so no
     // other thread knows its cell.
     unsafe {
         if grant.as_ref().held.get() == 0 {

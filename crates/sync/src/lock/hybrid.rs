@@ -35,8 +35,8 @@ const AWAITED: u32 = 2;
 #[repr(C)]
 pub struct Hybrid<M: Machine> {
     word: M::Atomic<u32>,
-    /// 0 means the mode for few threads. Otherwise the mode for many, until this many more threads
-    /// leave no waiter behind.
+    /// 0 means the mode for few threads. Otherwise the mode for many, until this many more
+    /// consecutive threads leave no waiter behind in the queue.
     mode: M::Atomic<u16>,
     /// Number of threads that wait for the word without having come through the queue.
     waiting: M::Atomic<u16>,

@@ -1,8 +1,8 @@
 //! Wraps a lock and tells the scheduler which thread wants, takes and releases it, for scheduling
 //! policies that consider which thread waits for which.
 //!
-//! Where the scheduler does not listen ([`Machine::hears_locks`]) the wrapper does nothing, and on
-//! the real machine it compiles to nothing. [`Instrumented`](super::instrumented::Instrumented)
+//! Where the scheduler does not listen ([`Machine::hears_locks`]) the wrapper only calls the lock,
+//! and on the real machine it compiles to that. [`Instrumented`](super::instrumented::Instrumented)
 //! reports to the network interface instead.
 
 use super::{LockInfo, RawLock, ZeroInit};

@@ -32,9 +32,10 @@
 //! 4. A wait in phase 1 ends: the thread in front advances its monitor when it enters, or shows
 //!    that it leaves. A generation returns only after 2^48 acquisitions of one id, more than can
 //!    happen during a single read.
-//! 5. Tickets are different, so a try may exchange `tail` for its own if `head` equalled it. `tail`
-//!    is still what it was then, and so is `head`: it advances from a ticket only to one that came
-//!    behind and did not leave, after which `tail` holds that ticket or a later one.
+//! 5. Tickets are different, so a try may replace the ticket that it read in `tail` by its own, if
+//!    `head` equalled that ticket. If the exchange succeeds, `tail` has not changed since, and
+//!    neither has `head`: `head` advances from a ticket only to one that came behind and did not
+//!    leave, after which `tail` holds that ticket or a later one.
 //! 6. **The thread that takes the ticket of an acquisition that has left out of `tail` cleans up
 //!    for it**: it has that acquisition's predecessor in front instead, and returns its id. Once
 //!    all calls are done, no ticket that has left is in `tail`: a thread that puts a ticket back
@@ -91,9 +92,9 @@ const _: () = assert!(size_of::<usize>() >= size_of::<u64>());
 impl<M: Machine> OneSpinner<M> {
     /// Returns the monitor of the ticket in front.
     fn of(mine: &Monitor<M>, front: Ticket) -> &Monitor<M> {
-        // SAFETY: the ticket came from the tail, which only exchanges with Acquire change, or from
-        // the monitor of a thread that got it there and left. Zero was never in front, because
-        // `head` equals it from the start.
+        // SAFETY: the ticket was read from the tail with Acquire, and only exchanges change the
+        // tail; or it came from the monitor of a thread that read it so, and left. Zero was never
+        // in front, because `head` equals it from the start.
         unsafe { mine.of(front) }
     }
 

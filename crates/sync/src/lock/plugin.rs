@@ -1,8 +1,9 @@
 //! Locks of a shared library, for programs whose mutexes are replaced: `./libmylock.so:mylock`
 //! names the lock `mylock` of that library.
 //!
-//! The library defines a `struct baton_lock_plugin` for each lock (`crates/capi/include/baton_lock.h`). A process loads one of them,
-//! which serves as [`Plugin`]: a lock with room for any plug-in lock, whose verbs call the loaded one.
+//! The library defines a `struct baton_lock_plugin` for each lock
+//! (`crates/capi/include/baton_lock.h`). A process loads at most one such lock, which serves as
+//! [`Plugin`]: a lock with room for any plug-in lock, whose functions call the loaded one's.
 
 use super::{LOCKS, LockInfo, Posix, RawLock, TryLock, Waits, ZeroInit};
 use baton_machine::wait::SPIN_TRIES;
@@ -76,7 +77,8 @@ pub fn is_loaded(lock: &LockInfo) -> bool {
 /// another directory finds the library too.
 ///
 /// # Errors
-/// The library is not there or cannot be loaded, has no such lock, or one that does not fit; or another plug-in was loaded.
+/// The library is not there or cannot be loaded, has no such lock, or one that does not fit; or
+/// another plug-in was loaded.
 pub fn load(text: &str) -> Result<&'static LockInfo, NoPlugin> {
     let (library, lock) = parse(text)
         .ok_or_else(|| NoPlugin(format!("`{text}`: expected a lock of a library, as in ./libmylock.so:mylock")))?;

@@ -130,9 +130,9 @@ unsafe impl<M: Machine, const EVERY: bool, const ONCE: bool> RawLock<M> for Vari
         let word: *const M::Atomic<u32> = &self.word;
         if release::<M>(&self.word) || EVERY {
             // Wakes after the release, so that a spinner may take the lock before the sleeper runs:
-            // OCOR relies on that. One sleeper is enough, because it passes the word on; a spinner
-            // that took the lock meanwhile wakes no thread, unless every unlock does. Uses the
-            // lock's own policy instead of the caller's: waiters sleep whatever the caller chose.
+            // OCOR relies on that. One sleeper is enough: it takes the lock as AWAITED, or makes it
+            // so again. A spinner that took the lock meanwhile wakes no thread, unless every unlock
+            // does. Uses the lock's own policy: waiters sleep whatever policy the caller chose.
             M::wake::<u32>(word, 1, SLEEP);
         }
     }
@@ -151,8 +151,8 @@ unsafe impl<M: Machine, const EVERY: bool, const ONCE: bool> TryLock<M> for Vari
 }
 
 // SAFETY: like `lock`. A thread that gives up leaves `AWAITED` behind: at worst one wake-up finds
-// no sleeper. If it was woken before, it found the word `AWAITED` again, so that the holder wakes
-// the next sleeper.
+// no sleeper. If it was woken before, it has since set the word to `AWAITED` or found it so: the
+// holder wakes the next sleeper.
 unsafe impl<M: Machine, const EVERY: bool, const ONCE: bool> TimedLock<M> for Variant<M, EVERY, ONCE> {
     fn lock_until(&self, wait: Wait, deadline: Deadline) -> Option<()> {
         let n = tries(wait, SPIN_TRIES);

@@ -9,8 +9,8 @@ use baton_machine::{Machine, Wait, WaitResult};
 /// Cycles to stay away for each waiter between the thread and the lock's holder: a short critical
 /// section and its hand-off.
 const A_WAITER: u64 = 128;
-/// Largest number of waiters for which a thread stays away, so that a waiter with an early turn is
-/// not away for long.
+/// Most waiters that count for the time that a thread stays away, so that no thread is away for
+/// long when its turn comes.
 const MOST: u32 = 32;
 
 /// A [`Ticket`] lock whose waiters look seldom.

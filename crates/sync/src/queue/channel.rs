@@ -1,6 +1,6 @@
 //! A queue that can be closed, whose users sleep until there is an item or room, or until a
-//! deadline. It adds to a queue two events and a flag; a call that need not wait costs a fence and
-//! two loads more than the queue's own.
+//! deadline. It adds to a queue two events and a flag. A send that need not wait costs a fence and
+//! two loads more than the queue's own, a receive a fence and one load.
 
 use super::ExactQueue;
 use crate::event::chain::Chain;

@@ -42,8 +42,8 @@ pub struct Bounded<M: Machine, T: Send + 'static, const EXACT: bool> {
     cells: OwnedSlice<M, Cell<M, T>>,
 }
 
-/// The place that a claimed position needs is not ready: its number, and the value seen, for
-/// waiting until it changes.
+/// The place of the side's next position is not ready: the place's number, and the value that was
+/// seen in it, for waiting until it changes.
 struct NotYet<'a, M: Machine> {
     turn: &'a M::Atomic<u64>,
     seen: u64,

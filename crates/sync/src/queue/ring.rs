@@ -230,8 +230,8 @@ impl<M: Machine, T: Copy + Send + 'static, S: Threads> Ring<M, T, S> {
         Ok(count)
     }
 
-    /// Number of items that a waiting call moves at once: half of the places. With more, a thread
-    /// that waits for room and one that waits for items could wait for each other.
+    /// Most items that a waiting call moves at once: half of the places, but at least 1. With more,
+    /// a thread that waits for room and one that waits for items could wait for each other.
     fn at_once(&self) -> usize {
         (self.places.len() / 2).max(1)
     }

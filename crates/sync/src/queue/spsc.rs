@@ -249,8 +249,8 @@ pub struct ExactSpsc<M: Machine, T: Send + 'static> {
 }
 
 impl<M: Machine, T: Send + 'static> ExactSpsc<M, T> {
-    /// Returns how many more items the ring may hold; exact for the producer, for which it can only
-    /// grow.
+    /// Returns how many more items the bound allows: all of the capacity where the number of places
+    /// is the bound. While the producer does nothing, the number can only grow.
     #[inline(always)]
     fn spare(&self) -> usize {
         if self.capacity == self.ring.places.len() { self.capacity } else { self.capacity - self.len() }

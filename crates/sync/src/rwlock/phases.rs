@@ -2,9 +2,9 @@
 //!
 //! - Readers that come while a writer waits stay out until a writer has had its turn. So no stream
 //!   of readers keeps a writer out.
-//! - A release by a writer flips the *phase*. Readers that began to wait before the flip may enter
-//!   beside waiting writers, each once. So no stream of writers keeps out a reader that wakes up
-//!   before the phase flips back.
+//! - A release by a writer for which a thread waits flips the *phase*. Readers that began to wait
+//!   before the flip may enter beside waiting writers, each once. So no stream of writers keeps out
+//!   a reader that wakes up before the phase flips back.
 //! - A recursive read passes waiting writers, so that a reader may read again.
 //! - Writers have no order among themselves.
 //!
@@ -15,7 +15,7 @@
 //! | 28 `SLEEPERS` | a thread that wants to read may wait |
 //! | 29 `UPGRADABLE` | a reader holds the right to become the writer |
 //! | 30 `WRITER` | a writer is inside |
-//! | 31 `PHASE` | flipped by a release for which a thread waits |
+//! | 31 `PHASE` | flipped by a writer's release if a thread waits or the bit is set, and by its downgrade |
 //!
 //! Threads that want to read and threads that want to write sleep on the same word in two groups,
 //! so that a release changes the word which the sleepers compare, and touches no memory afterwards.
