@@ -6,8 +6,8 @@ use core::sync::atomic::Ordering;
 /// pointers.
 ///
 /// # Safety
-/// `from_bits(to_bits(v)) == v`, all-zero bytes are a valid value with `to_bits` 0, and the type has the size
-/// and alignment of the integer `BYTES` wide.
+/// `from_bits(to_bits(v)) == v`, all-zero bytes are a valid value with `to_bits` 0, and the type
+/// has the size and alignment of the unsigned integer of `BYTES` bytes.
 pub unsafe trait Word: Copy + PartialEq + Send + core::fmt::Debug + 'static {
     /// Size of the value in bytes: 1, 2, 4 or 8.
     const BYTES: usize;

@@ -1,8 +1,9 @@
 //! Devices: units beside the processors that answer requests.
 //!
-//! Most machines have none, so [`Devices`](crate::Devices) extends [`Machine`](crate::Machine): an algorithm that can use a device
-//! asks for it, and works without it where there is none. The queue device, which algorithms of
-//! `sync` use, can be asked for on every machine: [`Machine::queues`](crate::Machine::queues).
+//! Most machines have none, so [`Devices`](crate::Devices) extends [`Machine`](crate::Machine): an
+//! algorithm that can use a device asks for it, and works without it where there is none. The queue
+//! device, which algorithms of `sync` use, can be asked for on every machine:
+//! [`Machine::queues`](crate::Machine::queues).
 //!
 //! A [`Protocol`] defines a kind of device: its requests and answers. `docs/devices.md` describes
 //! the simulated machine's devices and their costs; [`Native`](crate::Native) has none, which its

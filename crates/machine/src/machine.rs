@@ -26,7 +26,7 @@ pub struct LockHint {
     pub progress: u32,
 }
 
-/// A change in what locks the thread holds, for hardware that serves lock holders before others.
+/// What the thread has done with a lock, for hardware that serves lock holders before others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Section {
     /// The thread has taken a lock.
@@ -85,10 +85,10 @@ pub unsafe trait Machine: Sized + Send + Sync + 'static {
     /// Waits while `cell` holds `value`, by policy `wait`, until `deadline` at the latest.
     ///
     /// Returns [`WaitResult::Changed`] with the last value read, which differs from `value` and was
-    /// read with acquire ordering, or [`WaitResult::Expired`]. Wake-ups that find the value
-    /// unchanged wait on. The thread that changes the cell must call [`Machine::wake`] afterwards
-    /// with a policy that parks if waiters may park. At least one read of the cell comes before any
-    /// expiry.
+    /// read with acquire ordering, or [`WaitResult::Expired`]. A thread that is woken and finds the
+    /// value unchanged goes on waiting. The thread that changes the cell must call
+    /// [`Machine::wake`] afterwards with a policy that parks if waiters may park. At least one read
+    /// of the cell comes before any expiry.
     fn wait_while<T: Word>(cell: &Self::Atomic<T>, value: T, wait: Wait, deadline: Option<Deadline>) -> WaitResult<T>;
 
     /// Reports that a wait which an algorithm spins out itself, without [`Machine::wait_while`],
@@ -137,8 +137,8 @@ pub unsafe trait Machine: Sized + Send + Sync + 'static {
     /// Describes the next locking attempt to the machine. Does nothing on real machines.
     fn hint(hint: LockHint);
 
-    /// Tells the machine that the calling thread holds one lock more or one less. Does nothing on
-    /// real machines.
+    /// Tells the machine that the calling thread has taken or released a lock, or has stopped
+    /// trying to take one. Does nothing on real machines.
     #[inline(always)]
     fn section(section: Section) {
         let _ = section;

@@ -49,11 +49,11 @@ pub enum Direction {
 pub enum Mode {
     /// The request waits at the device until it can be served: the basic mode of CAF's paper.
     Block,
-    /// The request waits like [`Mode::Block`], but not for ever where threads wait for a CPU: after a time the
-    /// device drops the request with [`QueueRefusal::Dropped`], so that the thread can leave its CPU
-    /// to another ([`Mode::Arm`]). A request that `follows` belongs to a row: the device drops it
-    /// too if it has dropped the thread's request before it, for this queue and direction. So a row
-    /// keeps its order.
+    /// The request waits like [`Mode::Block`], but not for ever where threads wait for a CPU: after
+    /// a time the device drops the request with [`QueueRefusal::Dropped`], so that the thread can
+    /// leave its CPU to another ([`Mode::Arm`]). A request that `follows` belongs to a row: the
+    /// device drops it too if it has dropped the thread's request before it, for this queue and
+    /// direction. So a row keeps its order.
     Timed {
         /// Whether the request is not the first of its row.
         follows: bool,
@@ -129,9 +129,10 @@ impl Operand {
     }
 }
 
-/// A request that a program may make to a queue device: a list of what there is. All but the last
-/// two are system calls. What only the operating system may do (draining threads, moving queues,
-/// ending threads) is not in the list, and has no words that a program could send.
+/// A request that a program may make to a queue device. `Enqueue`, `Dequeue` and three of the
+/// requests for flows are instructions, the others are system calls. What only the operating system
+/// may do (draining threads, moving queues, ending threads) is not in the list, and has no words
+/// that a program could send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueueRequest {
     /// Allocates `queues` queues with `entries` entries each. The answer is the first queue's id;

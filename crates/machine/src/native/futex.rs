@@ -108,7 +108,7 @@ fn wake_group<T: Word>(cell: *const NativeAtomic<T>, bucket: &Bucket, n: u32, gr
     });
 }
 
-/// A point in time, or a span, as the kernel takes it.
+/// Converts a point in time, or a span, to the kernel's form.
 pub fn timespec(at: Nanos) -> libc::timespec {
     libc::timespec { tv_sec: (at.0 / 1_000_000_000) as libc::time_t, tv_nsec: (at.0 % 1_000_000_000) as libc::c_long }
 }

@@ -1,5 +1,5 @@
-//! ThreadSanitizer, which checks a program for races and does not follow the atomics of code that it
-//! did not compile. If the process has it, such code tells it which accesses it orders.
+//! ThreadSanitizer checks a program for races, but does not follow the atomics of code that was
+//! compiled without it. If it is in the process, Baton's code tells it which accesses are ordered.
 
 use core::ffi::{CStr, c_void};
 use core::mem::transmute;

@@ -1,12 +1,13 @@
-//! The protocol of queues with flows, which a queue device has beside its plain queues: as packet
-//! programs have them in DPDK's eventdev and in Intel's DLB. The paper's device has none.
+//! The protocol of queues with flows, which a queue device has beside its plain queues, like the
+//! queues of DPDK's eventdev and of Intel's DLB for packet programs. The device of CAF's paper has
+//! none.
 //!
 //! An item carries a flow, 16 bits. A thread binds to a queue before it receives from it. With an
 //! item it gets a [`Token`]; it has the item in hand until it completes the token, or sends an item
 //! on with it. [`FlowOrder`] says what a queue promises meanwhile.
 //!
-//! Requests are the device's as those of [`queues`](crate::queues) are: [`Machine::Queues`](crate::Machine::Queues) has
-//! them by [`Flows`].
+//! A handle of a queue device ([`Machine::Queues`](crate::Machine::Queues)) takes these requests by
+//! [`Flows`], beside those of [`queues`](crate::queues).
 
 use super::{Operand, QueueDevice, QueueId, QueueRefusal};
 use crate::device::{NoDevice, Payload, Protocol, Ticket, Words};
@@ -81,11 +82,11 @@ impl From<u64> for Given {
 /// What sending an item does with a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Of {
-    /// The item belongs to no token: a new one.
+    /// The item is new: it is sent for no token.
     None,
-    /// The item is sent for the token's, which is complete then.
+    /// The item is sent for the token's item, which is complete then.
     Last(Token),
-    /// The item is sent for the token's, and more will be.
+    /// The item is sent for the token's item, and further ones will follow.
     More(Token),
 }
 
@@ -99,10 +100,11 @@ impl Of {
     }
 }
 
-/// A request for a queue with flows. The first two are system calls.
+/// A request for a queue with flows. `Make` and `Bind` are system calls, the others instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlowRequest {
-    /// Makes a queue. The answer is its id, by which [`QueueRequest::Release`](crate::queues::QueueRequest::Release) frees it.
+    /// Makes a queue. The answer is its id, by which
+    /// [`QueueRequest::Release`](crate::queues::QueueRequest::Release) frees it.
     Make {
         /// Entries for items that wait.
         entries: u32,
@@ -114,9 +116,8 @@ pub enum FlowRequest {
         /// What becomes of items in hand when their thread ends.
         dead: InHand,
     },
-    /// The calling thread receives from the queue from now on.
-    /// [`QueueRefusal::NoRoom`]: a directed queue has another consumer, or the device has no `most`
-    /// tokens left for the thread.
+    /// Lets the calling thread receive from the queue. [`QueueRefusal::NoRoom`]: the queue is
+    /// directed and has another consumer, or the device has fewer than `most` tokens left.
     Bind {
         /// The queue.
         queue: QueueId,
@@ -141,7 +142,7 @@ pub enum FlowRequest {
         /// The queue, and how to wait.
         from: Operand,
     },
-    /// The thread has done with the token's item, and sends nothing on for it.
+    /// Gives up the token: the thread has dealt with its item, and sends nothing on for it.
     Complete(Token),
 }
 

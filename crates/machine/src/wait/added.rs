@@ -8,7 +8,7 @@ use super::{Argument, POLICIES, Steps, Wait, WaitInfo};
 use crate::units::open::{NotAdded, OpenList};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// Policies that a command can add.
+/// Largest number of policies that a command can add.
 const MOST: usize = 64;
 /// The bits of a variant that hold the number which the policy takes.
 const NUMBER: u32 = (1 << 24) - 1;

@@ -14,7 +14,7 @@
 //! | the CPU is | the monitor comes after | sleep comes after |
 //! | --- | --- | --- |
 //! | its own | its exit, times the other CPUs, times [`PART`] ([`BESIDE`] where a sibling wants the slots) | a sleep's cost, times the other CPUs, times [`PART`] |
-//! | wanted | the same | a sleep's cost; at once where the mean is half of that, as the thread that gets the CPU may be the one that is waited for |
+//! | wanted | the same, but a sleep's cost at most | a sleep's cost; at once where the mean is more than half of that, as the thread that gets the CPU may be the one that is waited for |
 //!
 //! The bounds apply ski rental to a queue. Where threads hand over to each other in turn, a thread
 //! that leaves a monitor or sleep delays all threads behind it, and a wait lasts as long as the
@@ -103,7 +103,8 @@ impl Learnt {
         let others = u64::from(terms.cpus.max(2)) - 1;
         let (most, longest) =
             if is_wanted { (sleep, sleep / 2) } else { (sleep * others * PART, sleep * others * PART) };
-        // One wait in [`REMEMBERED`] keeps the stage even if all earlier waits were long.
+        // The last wait that remembers a wanted CPU keeps the stage even if all earlier waits were
+        // long.
         let most = if mean > longest && wanted != 1 { 0 } else { most };
         let exit = terms.exit.map(|exit| exit.0 * others * if terms.sibling { BESIDE } else { PART });
         let tries = match exit {

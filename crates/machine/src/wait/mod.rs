@@ -115,7 +115,7 @@ macro_rules! policies {
                 }
             }
 
-            /// Returns what the variant holds: the number in parentheses, or an added policy with its number.
+            /// Returns the variant's number: that in parentheses, or an added policy's bits.
             const fn number(self) -> Option<u32> {
                 match self {
                     $(policies!(@pattern $policy n $($number)?) => policies!(@some n $($number)?),)*
@@ -202,7 +202,8 @@ impl Wait {
         self.steps().is_privileged()
     }
 
-    /// Whether a command added the policy: the libraries that it puts into programs do not know it.
+    /// Whether a command added the policy. The libraries that a command puts into programs know no
+    /// added policies.
     pub const fn is_added(self) -> bool {
         matches!(self, Wait::Added(_) | Wait::AddedPark(_))
     }
