@@ -280,8 +280,6 @@ fn a_choice_that_is_none_is_an_error() {
     }
 }
 
-/// Applications begin at a given cycle, or at cycles that the seed draws, on a chip that is based
-/// on another chip file.
 /// The first example of the page on fast and slow cores is a run in which the policy acts: it swaps
 /// threads, and both programs gain.
 #[test]
@@ -305,6 +303,8 @@ fn the_example_of_fast_and_slow_cores_swaps_threads_and_gains() {
     }
 }
 
+/// Applications begin at a given cycle, or at cycles that the seed draws, on a chip that is based
+/// on another chip file.
 #[test]
 fn applications_come_and_go_on_a_chip_by_name() {
     let schema: Value = serde_json::from_str(include_str!("../../../../docs/schema/sim.schema.json")).unwrap();

@@ -46,7 +46,7 @@ pub(super) fn words(text: &str) -> Vec<(String, String)> {
     words.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 
-/// All applications. One that cannot be is refused before anything runs.
+/// The applications of all `--app`. An impossible one is refused before anything runs.
 pub(super) fn choose(args: &Args, chip: &Chip) -> anyhow::Result<Vec<App>> {
     let mut all = Vec::new();
     for (number, text) in (0..).zip(&args.app) {
@@ -67,7 +67,7 @@ struct Wanted {
     copies: u32,
     /// The earliest cycle at which an application begins.
     start: u64,
-    /// Mean number of cycles from one application to the next, drawn by the seed.
+    /// The mean of the cycles from the start of one copy to that of the next, which the seed draws.
     arrive: Option<u64>,
 }
 
@@ -133,7 +133,7 @@ impl Wanted {
     }
 }
 
-/// Largest number of applications of one `--app`, and latest cycle at which one may begin: some
+/// The most copies of one `--app`; below, the latest cycle at which an application may begin: some
 /// hours on any chip.
 const MOST_COPIES: u64 = 1024;
 const LATEST: u64 = 1 << 46;

@@ -57,7 +57,8 @@ pub(crate) struct Args {
     /// How threads wait (`baton list waits`). Left out: the lock's own policy, else pause.
     #[arg(long)]
     pub(super) wait: Option<Wait>,
-    /// Threads. Left out: 2, or 1 for chase, 7 for firewall, 5 for distributor, 4 for regression, tasks and actors, or one a core for a profile.
+    /// Threads. Left out: 2, or 1 for chase, 7 for firewall, 5 for distributor, 4 for regression,
+    /// tasks, actors and flows, or one a core for a profile.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub(super) threads: Option<u32>,
     /// The CPU of each thread, in order, as in 0,1,8: none moves. Left out: the system places them. A core is a CPU, or,
@@ -135,8 +136,11 @@ pub(crate) struct Args {
     /// A profile's own misses, as a multiple of what its draw says.
     #[arg(long, value_name = "X", default_value_t = 1.0, value_parser = load)]
     pub(super) load: f64,
-    /// Rounds a thread; packets or jobs in all; steps of regression and ft, cycles of mg, queries of search, transforms of fft. Left out:
-    /// 1000 (30 for a profile, 100 for regression, a capture's packets, a kernel's own number), or as many as --cycles allows.
+    /// Rounds a thread, as packets of a producer of flows; packets or jobs of clusters, firewall
+    /// and distributor in all; steps of regression and ft, cycles of mg, queries of search,
+    /// transforms of fft. Left out: 1000 (30 for a profile, 100 for regression, 20 for epcc, 10 for
+    /// loop, 3 for stream, a capture's packets, a kernel's own number), or as many as --cycles
+    /// allows.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(super) iterations: Option<u64>,
     /// End the run at this cycle.
@@ -151,8 +155,9 @@ pub(crate) struct Args {
     /// Leave out blocking, critical-section and overhead figures (for long runs: they are made from recorded events).
     #[arg(long)]
     pub(super) no_trace: bool,
-    /// A run for each value, as in threads=1,2,4. Names: any option of this command that takes a value, or a key of the
-    /// chip file. A second one makes a line of the plot for each of its values.
+    /// A run for each value, as in threads=1,2,4. Names: a key of the chip file, or an option of
+    /// this command that takes one number or name (an unknown name lists them). A second one makes
+    /// a line of the plot for each of its values.
     #[arg(long, value_name = "NAME=VALUES")]
     pub(super) sweep: Vec<String>,
     /// At each point of the sweep, which of these values has the least of the figure, and how far the next one is behind, as in

@@ -66,8 +66,8 @@ impl Choice {
         }
     }
 
-    /// The best value at a point, the first of equal ones; `None` if a run lacks the figure or if
-    /// there are fewer than two values.
+    /// The best value at a point, the first of equal ones, and the next best; `None` if a run lacks
+    /// the figure or if there are fewer than two values.
     fn best(&self, values: &[Option<f64>], points: usize, point: usize) -> Option<Chosen> {
         let of = |which: usize| Some((which, values[which * points + point]?));
         let mut ranked = (0..self.axis.values.len()).map(of).collect::<Option<Vec<(usize, f64)>>>()?;

@@ -8,13 +8,14 @@ use baton_workloads::{Dispatch, Inputs, Prepush, Reduction};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use std::path::PathBuf;
 
-/// The workloads whose runs show the options of [`InputArgs`].
+/// The workloads whose runs show the options of [`all_of`].
 const WORKLOADS: [&str; 5] = ["clusters", "firewall", "distributor", "regression", "tasks"];
 
-/// The workload with flows, whose runs show its own options.
+/// The workload with flows, whose runs show the options that it alone has.
 const FLOWS: &str = "flows";
 
-/// How the names of workloads begin that run OpenMP teams, whose tasks wait where `--dispatch` says.
+/// The beginning of the names of workloads that run OpenMP teams, whose tasks wait where
+/// `--dispatch` says.
 const TEAMS: &str = "epcc";
 
 /// The options of the workloads with packets, jobs and vectors.
@@ -183,8 +184,8 @@ pub(super) fn check(args: &Args) -> Result<(), BadInput> {
     }
 }
 
-/// Adds these options to those that a run shows, if the run's workload is in [`WORKLOADS`]. Adds
-/// `dispatch` alone, if it was given, for an OpenMP team.
+/// Adds to the options that a run shows those of its workload: all of [`all_of`] for a workload in
+/// [`WORKLOADS`], those of flows for [`FLOWS`], and `dispatch`, if it was given, for an OpenMP team.
 pub(super) fn shown(args: &Args, options: &mut serde_json::Value) {
     let inputs = &args.inputs;
     if let (true, Some(dispatch)) = (args.workload.text().starts_with(TEAMS), inputs.dispatch) {

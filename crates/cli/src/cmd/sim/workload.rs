@@ -1,5 +1,5 @@
-//! From the command line to guest threads: the registry of workloads looks names up, and settings
-//! that cannot be are refused before the run.
+//! From the command line to guest threads: the registry of workloads looks names up, and impossible
+//! settings are refused before the run.
 
 use super::args::Args;
 use super::probe::Recorder;
@@ -149,7 +149,7 @@ impl Chosen {
         self.workload.algorithm()
     }
 
-    /// The instructions of the algorithm itself; none if the workload measures memory.
+    /// The instructions of the algorithm itself.
     pub(crate) fn instructions(&self) -> Instructions {
         match self.workload.charge() {
             Charge::Counted(counted) => Instructions::of(counted),

@@ -97,8 +97,7 @@ const UNSHOWN: [&str; 3] = ["key", "reason", "command"];
 
 impl Selection {
     /// The selected rows. If the user names no columns, the table has all with `all`, otherwise all
-    /// but
-    /// [`UNSHOWN`].
+    /// but [`UNSHOWN`].
     fn table(&self, all: bool) -> anyhow::Result<Table> {
         let store = Store::open(&self.directory).map_err(bad_store)?;
         let condition = self.condition.as_deref().map(Expr::parse).transpose();
