@@ -129,9 +129,9 @@ impl Change {
     /// The changes that this row makes to a program.
     ///
     /// # Errors
-    /// If the program has none of the locks of a name, or no barrier to replace; if another lock
-    /// is to replace a `pthread_spinlock_t`; if two parts shrink the sections of one lock, or two change it otherwise; or if there would be too many
-    /// locks.
+    /// If the program has none of the locks of a name, or no barrier to replace; if another lock is
+    /// to replace a `pthread_spinlock_t`; if two parts shrink the sections of one lock, or two
+    /// change it otherwise; or if there would be too many locks.
     pub fn on(&self, program: &Program) -> Result<Changes, ChangeError> {
         let mut changes = Changes { barrier: self.barrier.clone(), ..Changes::default() };
         if self.barrier.is_some() && program.barriers.is_empty() {

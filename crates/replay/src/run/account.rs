@@ -30,8 +30,8 @@ impl Book {
         Book { account: Account::new(Ticks(0)), latest: Ticks(0), totals: Totals::default() }
     }
 
-    /// Records that a thread asks for the lock. Returns whether the thread has to wait; a reader
-    /// waits only for a writer.
+    /// Records that a thread asks for the lock. Returns whether the thread has to wait: a writer
+    /// waits if any thread holds the lock or waits for it, a reader only if a writer holds it.
     pub(crate) fn request(&mut self, now: Cycles, thread: u32, mode: Mode) -> bool {
         let waits = match mode {
             Mode::Exclusive => !self.account.holders().is_empty() || !self.account.waiters().is_empty(),

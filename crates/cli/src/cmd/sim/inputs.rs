@@ -14,8 +14,8 @@ const WORKLOADS: [&str; 5] = ["clusters", "firewall", "distributor", "regression
 /// The workload with flows, whose runs show the options that it alone has.
 const FLOWS: &str = "flows";
 
-/// The beginning of the names of workloads that run OpenMP teams, whose tasks wait where
-/// `--dispatch` says.
+/// The beginning of the names of the workloads that run OpenMP teams. `--dispatch` says where the
+/// tasks of such a team wait.
 const TEAMS: &str = "epcc";
 
 /// The options of the workloads with packets, jobs and vectors.
