@@ -184,8 +184,8 @@ pub(super) fn check(args: &Args) -> Result<(), BadInput> {
     }
 }
 
-/// Adds to the options that a run shows those of its workload: all of [`all_of`] for a workload in
-/// [`WORKLOADS`], those of flows for [`FLOWS`], and `dispatch`, if it was given, for an OpenMP team.
+/// Adds the workload's own options to those that a run shows: [`all_of`] for a workload in
+/// [`WORKLOADS`], the options of flows for [`FLOWS`]. An OpenMP team gets `dispatch`, if given.
 pub(super) fn shown(args: &Args, options: &mut serde_json::Value) {
     let inputs = &args.inputs;
     if let (true, Some(dispatch)) = (args.workload.text().starts_with(TEAMS), inputs.dispatch) {
