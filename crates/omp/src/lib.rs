@@ -7,14 +7,14 @@
 //! | room | holds |
 //! | --- | --- |
 //! | [`threads`] | where threads come from: start, CPUs, binding |
-//! | [`places`] | places that threads are bound to, and who gets which |
-//! | [`crew`] | threads that there are already, on any machine |
+//! | [`places`] | places that threads are bound to, and which thread gets which |
+//! | [`crew`] | threads that the program has started itself, on any machine |
 //! | [`waits`] | the policy of each reason to wait |
 //! | [`settings`] | what the environment sets |
 //! | [`crowd`] | the teams of all initial threads together |
 //! | [`objects`] | locks and barriers chosen by name |
 //! | [`space`] | the iterations of a loop and their chunks |
-//! | `work` | what a work-share was said to be |
+//! | `work` | the description of a work-share |
 //! | [`share`] | work-shares: loops, sections, single |
 //! | `ring` | the rings of a team's work-shares |
 //! | `beyond` | work-shares of a cancelled region that the largest ring has no room for |
@@ -23,7 +23,7 @@
 //! | [`team`] | a team, and a thread's place in it |
 //! | `pool` | the workers of a thread |
 //! | [`runtime`] | fork and join |
-//! | [`worksharing`] | what a thread asks of its work-share |
+//! | [`worksharing`] | how a thread enters a work-share, takes chunks and leaves |
 //! | `tasking` | what the threads of a team do: make, run and steal tasks, cancel |
 //! | [`tasks`] | tasks, and the lists in which they wait |
 //! | `closures` | regions and tasks of closures |

@@ -92,8 +92,8 @@ pub struct Found {
     pub note: Option<String>,
 }
 
-/// The places of OMP_PLACES: a name (`threads`, `cores`, `sockets`, `ll_caches`, `numa_domains`) with or without a number in
-/// parentheses, or a list of places.
+/// The places of OMP_PLACES: a name (`threads`, `cores`, `sockets`, `ll_caches`, `numa_domains`)
+/// with or without a number in parentheses, or a list of places.
 pub fn read(text: &str, topology: &Topology, allowed: &[u32]) -> Found {
     let text = text.trim();
     let (name, count) = match text.split_once('(') {

@@ -74,7 +74,7 @@ impl<M: Machine> Runtime<M> {
         last != Some(places)
     }
 
-    /// How threads wait that have no team.
+    /// How threads without a team wait.
     pub fn waits(&self) -> &Waits {
         &self.idle
     }
@@ -385,8 +385,8 @@ impl<M: Machine> Runtime<M> {
         self.crowd.iter().for_each(|crowd| crowd.leave(busy.as_ptr()));
     }
 
-    /// Ends the idle workers of the calling thread. Returns false, and does nothing, within a
-    /// region.
+    /// Ends the workers of the calling thread, if the thread is outside of all regions, and returns
+    /// true. Within a region it does nothing and returns false.
     pub fn pause(&self) -> bool {
         let outside = self.context().region.level == 0;
         if outside {

@@ -67,7 +67,8 @@ pub struct Settings {
     /// How threads wait; `None`: a waiter tries `spin` times and then sleeps in the kernel.
     pub waits: Option<Waits>,
     /// Tries before a waiter sleeps; `None`: a waiter tries for a fixed time. With more threads
-    /// than CPUs, a waiter only yields the CPU a few times instead.
+    /// than CPUs, a waiter yields the CPU a few times instead; for a lock it tries 1,000 times at
+    /// most.
     pub spin: Option<u32>,
     /// Where tasks wait.
     pub tasks: TaskQueue,

@@ -23,8 +23,8 @@ use baton_machine::units::Nanos;
 use baton_machine::{Atomic, Clock, Deadline, Machine, Slot, WaitResult};
 use core::num::NonZeroU32;
 
-/// Slots of a team's first ring. A power of two, because the states wrap at 32 bits, and the slot numbers
-/// must wrap with them.
+/// Slots of a team's first ring. A power of two, because the states wrap at 32 bits, and the slot
+/// numbers must wrap with them.
 pub const RING: u32 = 8;
 
 /// The bit of `left` that says that the slot is not to be freed.
@@ -198,8 +198,9 @@ impl<M: Machine> Share<M> {
         {
             return;
         }
-        // The slot may have been freed and opened anew before the bit was set. Then it is closed to
-        // the work-shares after the new one, and the caller looks again.
+        // The slot may have been freed before the bit was set, and perhaps opened anew. Then the
+        // bit holds for the slot's next work-share: the slot is closed to the ones after that, now
+        // or when a thread is a ring ahead again. The caller looks again in any case.
         let state = self.state.load(Relaxed);
         if state % 4 == 2 && self.state.compare_exchange(state, state.wrapping_add(1), Relaxed, Relaxed).is_ok() {
             self.wake(waits);

@@ -1,4 +1,5 @@
-//! What a thread asks of its work-share: chunks of loops and sections, `single`, `ordered`.
+//! How a thread enters and leaves work-shares, takes chunks of loops and sections, and passes
+//! `single` and `ordered`.
 
 use crate::ring::{LONG, PATIENCE};
 use crate::share::{Found, Share, Work};
@@ -170,8 +171,9 @@ impl<M: Machine> Context<M> {
         self.said().is_static()
     }
 
-    /// Does what [`next_chunk`](Context::next_chunk) does, in a loop that the thread
-    /// [has entered at once](Context::enters_at_once).
+    /// Takes the thread's first chunk of a static loop that the thread
+    /// [has entered at once](Context::enters_at_once), as [`next_chunk`](Context::next_chunk) does
+    /// later.
     #[inline(always)]
     pub fn first_static_chunk(&self) -> Option<(u64, u64)> {
         let mut chunks = self.static_chunks();
@@ -255,8 +257,8 @@ impl<M: Machine> Context<M> {
         Some(self.said().space.values(from, to))
     }
 
-    /// The [`stride`](Context::stride) of an ordered loop, if the thread has had the turn of its
-    /// chunk; else 0.
+    /// The [`stride`](Context::stride) of an ordered loop, if the turn of the thread's chunk has
+    /// come; else 0.
     #[inline(always)]
     pub fn ordered_stride(&self) -> u64 {
         if self.in_order.get() && self.has_turn.get() { self.stride() } else { 0 }

@@ -45,7 +45,8 @@ pub(crate) struct Ends {
 }
 
 impl<M: Machine> Order<M> {
-    /// The child, or the thread, comes after the children on which it depends.
+    /// Tells a checker of races that the child, or the thread that waits, comes after the children
+    /// on which it depends.
     pub(crate) fn happens_after(&self) {
         M::happens_after((&raw const self.at.writers).cast());
         if !self.reads {

@@ -115,8 +115,8 @@ impl<M: Machine> Event<M> {
         Event { state: M::Atomic::new(PENDING), end: M::Slot::new(None) }
     }
 
-    /// The body has ended. Returns the task's end, which the caller must then record, if the event
-    /// is fulfilled already.
+    /// Records that the body has ended. If the event is fulfilled already, returns the task's end,
+    /// which the caller must then record.
     pub(crate) fn body_ended(&self, end: End<M>) -> Option<End<M>> {
         M::happens_before(core::ptr::from_ref(self).cast());
         // SAFETY: only the thread that ran the body writes `end`, and no other thread reads it
@@ -129,8 +129,8 @@ impl<M: Machine> Event<M> {
         if first { None } else { self.take() }
     }
 
-    /// Fulfils the event. Returns the task's end, which the caller must then record, if the body
-    /// has ended already.
+    /// Fulfils the event. If the body has ended already, returns the task's end, which the caller
+    /// must then record.
     pub(crate) fn fulfil(&self, waits: &Waits) -> Option<End<M>> {
         M::happens_before(core::ptr::from_ref(self).cast());
         // Release: the thread that runs the body sees what was done before. Acquire on failure:

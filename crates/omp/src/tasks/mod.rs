@@ -1,4 +1,5 @@
-//! Tasks: one queue behind the team's lock, as libgomp has it, or a list of each thread, from which others steal.
+//! Tasks: in one queue behind the team's lock, as in libgomp, or in a list of each thread, from
+//! which other threads steal.
 //!
 //! At a taskwait a thread runs children of its task, at the end of a taskgroup tasks of the group,
 //! and at a barrier any task. A bit in the barrier's word tells a thread that has arrived there of
@@ -11,11 +12,11 @@
 //! | `children` | the children of a task |
 //! | [`group`] | what else is waited for: groups, events |
 //! | [`depend`] | which task follows which |
-//! | [`Shared`] | what several threads have |
+//! | [`Shared`] | values that several threads share, with a count of references |
 //! | `queue` | the tasks of a team that wait for a thread |
 //! | [`Spare`] | memory of tasks that have ended |
 //! | `lists` | where each thread has a list: the tallies of its tasks |
-//! | `task` | a task, and what is said of it where it is made |
+//! | `task` | a task, and the clauses with which it is made |
 
 pub(crate) mod children;
 pub mod data;
