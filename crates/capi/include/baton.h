@@ -1,5 +1,5 @@
-/* baton.h: Baton's locks, barriers and queues for C and C++, and markers for its profiler. <baton.hpp> has them as C++
- * classes.
+/* baton.h: Baton's locks, barriers and queues for C and C++, and markers for its profiler. <baton.hpp> has the objects of
+ * the first part as C++ classes.
  *
  * The parts are independent:
  *   - locks, barriers and queues: link with libbaton (pkg-config --cflags --libs baton; CMake: find_package(Baton));
@@ -49,21 +49,21 @@ typedef struct baton_rwlock { uint32_t word; } baton_rwlock;
 void baton_rwlock_rdlock(baton_rwlock *lock);
 int baton_rwlock_tryrdlock(baton_rwlock *lock); /* 0 or EBUSY */
 int baton_rwlock_timedrdlock(baton_rwlock *lock, int clock, const struct timespec *until); /* 0, ETIMEDOUT or EINVAL */
-/* Reads also where a writer waits: for a thread that may read already. */
+/* Takes a read although a writer waits: for a thread that may have a read already. */
 void baton_rwlock_rdlock_recursive(baton_rwlock *lock);
 void baton_rwlock_rdunlock(baton_rwlock *lock);
 void baton_rwlock_wrlock(baton_rwlock *lock);
 int baton_rwlock_trywrlock(baton_rwlock *lock); /* 0 or EBUSY */
 int baton_rwlock_timedwrlock(baton_rwlock *lock, int clock, const struct timespec *until); /* 0, ETIMEDOUT or EINVAL */
 void baton_rwlock_wrunlock(baton_rwlock *lock);
-/* Reads with the right to write later, which one thread at a time can have, beside readers. */
+/* Takes a read with the right to write later. One thread at a time can have that right; others may read beside it. */
 void baton_rwlock_uplock(baton_rwlock *lock);
 int baton_rwlock_tryuplock(baton_rwlock *lock); /* 0 or EBUSY */
 void baton_rwlock_upunlock(baton_rwlock *lock);
-/* Makes such a read a write, when the other readers have left. */
+/* Makes a read with the right to write a write, when the other readers have left. */
 void baton_rwlock_upgrade(baton_rwlock *lock);
 int baton_rwlock_tryupgrade(baton_rwlock *lock); /* 0, or EBUSY and the thread goes on reading */
-/* Makes a write a read, or a read with the right to write later; no other thread writes in between. */
+/* The first makes a write a read, the second makes it a read with the right to write; no other thread writes in between. */
 void baton_rwlock_downgrade(baton_rwlock *lock);
 void baton_rwlock_downgrade_up(baton_rwlock *lock);
 
@@ -137,7 +137,7 @@ int baton_queue_tryget(baton_queue *queue, void *item);
 int baton_queue_timedget(baton_queue *queue, void *item, int clock, const struct timespec *until);
 /* Copies up to `count` of the oldest items out, waiting for the first, and writes to `done` how many came out. */
 int baton_queue_get_some(baton_queue *queue, void *items, size_t count, size_t *done);
-/* Closes the queue: no further item goes in, the items that are in come out, and waiting threads return. Returns 0. */
+/* Closes the queue: no further item goes in, the items in it can still be got, and waiting threads return. Returns 0. */
 int baton_queue_close(baton_queue *queue);
 size_t baton_queue_length(baton_queue *queue); /* number of items; may be stale at once */
 

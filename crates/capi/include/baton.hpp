@@ -38,7 +38,7 @@ std::timespec time_of(const std::chrono::time_point<Clock, Duration> &at) {
     return time;
 }
 
-/* The time `timeout` from now; the last one that there is, if it is further away. */
+/* The time `timeout` from now; the clock's last time, if `timeout` reaches further. */
 template <class Rep, class Period>
 std::chrono::steady_clock::time_point after(const std::chrono::duration<Rep, Period> &timeout) {
     auto now = std::chrono::steady_clock::now();
@@ -143,7 +143,7 @@ public:
     template <class Predicate> void wait(std::unique_lock<fast_mutex> &lock, Predicate holds) {
         while (!holds()) wait(lock);
     }
-    /* Returns false if the time has come first. */
+    /* Returns false if the time came before a notification. */
     template <class Clock, class Duration>
     bool wait_until(std::unique_lock<fast_mutex> &lock, const std::chrono::time_point<Clock, Duration> &at) {
         return detail::until(at, [&](int clock, const std::timespec *time) {
@@ -267,7 +267,7 @@ public:
         return push_until(T(item), at);
     }
 
-    /* Takes the oldest item, waiting while the queue is empty. Empty if the queue is closed and empty. */
+    /* Takes the oldest item, waiting while the queue is empty. Returns no item if the queue is closed and empty. */
     std::optional<T> pop() {
         return get([this](auto &lock) {
                    items_.wait(lock);
@@ -285,7 +285,7 @@ public:
         return get([this, &at](auto &lock) { return items_.wait_until(lock, at); });
     }
 
-    /* Closes the queue: no further item goes in, the items that are in come out, and waiting threads return. */
+    /* Closes the queue: no further item goes in, the items in it can still be taken, and waiting threads return. */
     void close() {
         std::lock_guard<fast_mutex> guard(mutex_);
         closed_ = true;

@@ -25,7 +25,7 @@ extern "C" {
 /* The version of this header. A library of another version is refused. */
 #define BATON_LOCK_ABI 1
 
-/* The largest lock. It lies beside the mutex, in memory that is 128 bytes aligned. */
+/* The largest size of a lock, and its largest alignment. A lock lies in memory of Baton, not in the program's mutex. */
 #define BATON_LOCK_SIZE 1024
 #define BATON_LOCK_ALIGN 128
 
@@ -45,11 +45,11 @@ struct baton_lock_plugin {
     void (*lock)(void *lock);
     /* Takes the lock if it is free, without waiting: 1 if it was taken, 0 if not. */
     int (*trylock)(void *lock);
-    /* Releases the lock; called while it is held, by the thread that took it, or for a normal mutex by another one. Touches nothing of the
-     * lock after the step that frees it. */
+    /* Releases the lock. Called while the lock is held: by the thread that took it, or, for a mutex of type normal, perhaps by
+     * another thread. It must touch nothing of the lock after the step that frees it. */
     void (*unlock)(void *lock);
-    /* Takes the lock before the deadline, which is a time of that clock (CLOCK_REALTIME or CLOCK_MONOTONIC): 1 if it was taken, 0 if the
-     * deadline passed first. May be null: then `trylock` is called until the deadline. */
+    /* Takes the lock before the deadline, which is a time of `clock` (CLOCK_REALTIME or CLOCK_MONOTONIC). Returns 1 if it was
+     * taken, 0 if the deadline passed first. May be null: then `trylock` is called until the deadline. */
     int (*timedlock)(void *lock, clockid_t clock, const struct timespec *deadline);
 };
 

@@ -96,7 +96,7 @@ calls! {
     baton_rwlock_timedrdlock(lock: BatonRwLock, clock: libc::clockid_t, until: *const libc::timespec) -> c_int {
         timed(clock, until, |deadline| TurnsRwLock::lock(lock, Hold::Shared, WAIT, Some(deadline)))
     }
-    /// Reads also where a writer waits, which could be waiting for this thread.
+    /// Reads although a writer waits, because that writer may wait for a read of this thread.
     baton_rwlock_rdlock_recursive(lock: BatonRwLock) { TurnsRwLock::lock(lock, Hold::Recursive, WAIT, None); }
     /// Ends a read.
     baton_rwlock_rdunlock(lock: BatonRwLock) { lock.unlock_shared(WAIT); }
@@ -138,8 +138,8 @@ calls! {
         timed(clock, until, |deadline| wait(cond, &*mutex, Some(deadline)))
     }
 
-    /// Calls `init` with `argument` if no thread has, or waits until the thread that does has
-    /// returned.
+    /// Calls `init` with `argument` if no thread has begun to, or waits until the thread that calls
+    /// it has returned from it.
     baton_once_call(once: BatonOnce, init: extern "C" fn(*mut c_void), argument: *mut c_void) {
         // A function of C does not unwind, so nothing poisons the initialization.
         once.call_anyway(WAIT, |_| init(argument));

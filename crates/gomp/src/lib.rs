@@ -1,8 +1,9 @@
 //! `libbaton_gomp.so`: programs that `gcc -fopenmp` compiled call these functions.
 //!
-//! The crate is a static library; `scripts/link-gomp` links it with the version nodes of libgomp, which rustc's own version script
-//! would leave out. `symbols.txt` declares every symbol once; `libgomp.map` and the tables of `docs/reference/omp.md` are made from it.
-//! A function that is not implemented ends the program with a message that names it.
+//! The crate is a static library; `scripts/link-gomp` links it with the version nodes of libgomp,
+//! which rustc's own version script would leave out. `symbols.txt` declares every symbol once;
+//! `libgomp.map` and the tables of `docs/reference/omp.md` are made from it. A function that is not
+//! implemented ends the program with a message that names it.
 //!
 //! | room | holds |
 //! | --- | --- |

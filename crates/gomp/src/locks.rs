@@ -53,7 +53,8 @@ fn entry(number: u32) -> Option<&'static Entry> {
     let chunk = number.checked_ilog2()?;
     // Acquire: the chunk's entries are seen with its address.
     let entries = TABLE[chunk as usize].load(Ordering::Acquire);
-    // SAFETY: a chunk that is not null has 2^chunk entries, and the number without its first bit is less.
+    // SAFETY: a chunk that is not null has 2^chunk entries, and the number without its first bit is
+    // less.
     (!entries.is_null()).then(|| unsafe { &*entries.add((number ^ (1 << chunk)) as usize) })
 }
 
@@ -117,8 +118,8 @@ fn unset(number: u32, caller: &str) {
     unsafe { find(number, caller).lock.unlock() };
 }
 
-/// Identifies the holder of a nested lock, which is a task: by its thread's context and its depth
-/// of nested tasks.
+/// Identifies the calling task, which may hold nested locks: by its thread's context, and by the
+/// number of tasks that the thread has begun and not ended.
 fn me() -> usize {
     let place = place();
     (core::ptr::from_ref(place).addr() << 16) + (place.depth.get() & 0xffff) as usize

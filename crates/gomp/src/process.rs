@@ -55,7 +55,8 @@ pub(crate) const IN_PLACE: &str = "adaptive";
 /// settings are known.
 pub(crate) static PLAIN: AtomicBool = AtomicBool::new(false);
 
-/// The runtime. The first call reads the environment; a bad BATON_OMP_* value ends the process with 2.
+/// The runtime. The first call reads the environment; a bad BATON_OMP_* value ends the process with
+/// exit status 2.
 pub fn runtime() -> &'static Runtime<Native> {
     RUNTIME.get_or_init(|| {
         sanitizer::find();
