@@ -8,10 +8,11 @@
 //! sample, and they would never contend. Every lock lies with its counter on its own pair of cache
 //! lines.
 //!
-//! `cargo bench -p baton-bench --bench locks` measures; `… -- --test` (or `-- --smoke`) runs each
-//! benchmark once, to check that it works. An argument selects the benchmarks whose names contain
-//! it. Every sample runs for the same time, and the acquisitions in it are counted: spinning with
-//! more threads than CPUs collapses, which is a result but must not take hours.
+//! `cargo bench -p baton-bench --bench locks` measures. `… -- --test` runs each benchmark once, to
+//! check that it works; `… -- --smoke` runs each with the shortest times that criterion measures,
+//! and ignores all other arguments. Otherwise an argument selects the benchmarks whose names
+//! contain it. Every sample runs for the same time, and the acquisitions in it are counted:
+//! spinning with more threads than CPUs collapses, which is a result but must not take hours.
 
 #![allow(clippy::disallowed_types, reason = "the others' locks and clocks stand beside ours")]
 
@@ -160,7 +161,7 @@ fn others(group: Group, threads: usize) {
 }
 
 fn main() {
-    // The option `--smoke` is this project's name for criterion's `--test`.
+    // The option `--smoke` is this program's own: criterion's options are not read then.
     let smoke = std::env::args().any(|argument| argument == "--smoke");
     let criterion = Criterion::default().without_plots();
     let mut criterion = if smoke {

@@ -1,8 +1,13 @@
-//! Measures the speed of the engine. Threads, each on its own core, contend for one lock, or
-//! (`qmd`) put items into their own queues and take them out. Prints the number of guest operations
-//! and the host time. `scripts/check/chip-instructions` counts its instructions.
+//! Measures the speed of the engine. Threads of a simulated chip contend for one lock; if LOCK is
+//! `qmd`, each thread puts items into a queue of its own and takes them out. The chip's scheduler
+//! places the threads. The program prints guest operations, simulated cycles and events, the host
+//! time, and operations and cycles per second. `scripts/check/chip-instructions` counts the
+//! program's instructions.
 //!
 //! `cargo run --release -p baton-bench -- CHIP LOCK WAIT THREADS ITERATIONS [KEY=VALUE…]`
+//!
+//! CHIP is the path of a chip file, and each KEY=VALUE changes a setting of it. ITERATIONS counts
+//! those of each thread. With `qmd`, WAIT has no effect.
 #![allow(clippy::disallowed_types, reason = "the speed of the host is what is measured")]
 
 use baton_chip::{Chip, Options, Simulated, Simulation, Spawn};

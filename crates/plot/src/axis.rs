@@ -14,8 +14,8 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// An axis that fits `values`, drawn from position `from` to position `to`. `at_zero` asks that
-    /// a linear axis includes 0.
+    /// An axis that fits `values`, drawn from position `from` to position `to`. With `at_zero` a
+    /// linear axis includes 0, and a logarithmic one begins at a power of ten.
     pub fn new(values: &[f64], from: f64, to: f64, at_zero: bool) -> Axis {
         let least = values.iter().copied().fold(f64::INFINITY, f64::min);
         let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);

@@ -7,7 +7,8 @@ use std::fmt::Write;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Bar {
-    /// The length of the bar; `None` if there is only a reference value.
+    /// The length of the bar. With `None`, no bar is drawn; the reference value is drawn
+    /// nevertheless.
     pub value: Option<f64>,
     /// The two ends of the value's confidence interval.
     pub ends: Option<[f64; 2]>,

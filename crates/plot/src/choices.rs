@@ -19,7 +19,7 @@ pub struct Chosen {
 }
 
 /// The map: each cell has the name and the colour of the best choice. The further behind the
-/// second-best is, the stronger the colour.
+/// second-best is, the stronger the colour; from 50% on it is strongest.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Choices {
     pub title: String,
@@ -140,7 +140,7 @@ impl Choices {
     }
 }
 
-/// A percentage with its sign and only as many digits as carry information.
+/// A percentage with its sign, from 100 on as a whole number, below that with at most one decimal.
 fn percent(value: f64) -> String {
     let sign = if value < 0.0 { "−" } else { "+" };
     let digits =

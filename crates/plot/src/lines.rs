@@ -47,7 +47,8 @@ pub struct Lines {
     pub x: String,
     /// The label of the y axis, with the unit.
     pub y: String,
-    /// The labels at the positions of the x axis; `None` if the numbers themselves are the labels.
+    /// The labels of the positions 0, 1, 2 and so on of the x axis; `None` if the numbers
+    /// themselves are the labels.
     pub names: Option<Vec<String>>,
     pub series: Vec<Series>,
 }

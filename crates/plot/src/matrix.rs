@@ -1,4 +1,5 @@
-//! A heat map: a value for each pair of row and column, as a colour.
+//! A heat map: a value for each pair of row and column, as a colour. Rows and columns are numbered
+//! from 0, and there are as many columns as rows.
 
 use crate::{escape, number};
 use std::fmt::Write;

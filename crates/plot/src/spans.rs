@@ -21,7 +21,7 @@ pub struct Spans {
     pub title: String,
     /// The label of the axis, with the unit.
     pub x: String,
-    /// The base value, around which the ranges lie.
+    /// The base value, which the chart calls `as chosen`.
     pub usual: Option<f64>,
     /// Further values to compare with, each with its name.
     pub others: Vec<(f64, String)>,
