@@ -86,11 +86,11 @@ pub struct Amp {
     /// Applications with more runnable threads than this are highly parallel; `None` means the
     /// number of fast cores plus 1.
     pub hp_threshold: Option<u32>,
-    /// Time slices after which a thread of the class SP is demoted, at least 1.
+    /// Time slices after which an application of the class SP is demoted, at least 1.
     pub boost_ticks: u64,
     /// Time slices from one round of swaps to the next, at least 1 (not given in the paper).
     pub swap_ticks: u64,
-    /// When a thread enters SP.
+    /// When an application enters SP.
     pub enter_sp: EnterSp,
     /// How much time an application has in SP when it enters the class again.
     pub renew_boost: Renewal,

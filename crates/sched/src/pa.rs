@@ -106,7 +106,8 @@ impl Pa {
         self.apps[at].boost_until != before
     }
 
-    /// Demotes the applications whose time in SP is over. Returns whether there was one.
+    /// Ends the boosts whose time is over, and demotes the applications that are in SP for one of
+    /// them. Does nothing and returns false before the first end of a boost is due.
     fn expire(&mut self, now: u64, board: &Board, answers: &mut Vec<Answer>) -> bool {
         if now < self.due {
             return false;

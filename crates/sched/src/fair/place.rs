@@ -49,8 +49,8 @@ impl Fair {
             .max_by_key(|&other| (ready(other).len(), Reverse(other)))
     }
 
-    /// Takes the thread that has waited longest from the longest queue of threads that may run on
-    /// `cpu`.
+    /// Takes a thread from the longest of the other queues in which a thread may run on `cpu`: of
+    /// those that may, the one that has waited longest.
     pub(super) fn steal(&mut self, cpu: CpuId, now: u64) -> Option<ThreadId> {
         let from = self.longest_for(cpu)?;
         let ready = &self.queues[from.0 as usize].ready;

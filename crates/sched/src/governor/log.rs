@@ -44,8 +44,8 @@ impl Governor for Logged {
 /// Number of fields of a sample in a log.
 const FIELDS: usize = 7;
 
-/// Tells the periods of a log to a governor. Returns the log of that, or `None` if `log` is not a
-/// log.
+/// Tells the periods of a log to a governor. Returns the new log, with what the governor answers
+/// now, or `None` if `log` is not a log.
 pub fn replay(log: &str, governor: Box<dyn Governor>) -> Option<String> {
     let (mut logged, new) = Logged::new(governor);
     for line in log.lines() {

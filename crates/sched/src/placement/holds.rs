@@ -3,7 +3,7 @@
 //! Work is counted in cycles of a CPU of full speed, and only while the holder runs. A hold seems
 //! longer than it was if the notice of its end comes late, as it does for short holds. So what is
 //! expected of a lock falls to the newest hold at once, and rises towards a longer one by a
-//! sixteenth.
+//! sixteenth of the difference.
 
 use super::{Board, Event};
 use crate::{FULL_SPEED, ThreadId};

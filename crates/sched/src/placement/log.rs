@@ -176,7 +176,7 @@ fn read(words: &[&str]) -> Option<Event> {
     })
 }
 
-/// Tells a new placement the events of a log. Returns the log of that.
+/// Tells a new placement the events of a log. Returns the new log, with what it answers now.
 ///
 /// # Errors
 /// If a line is not an event; the error names the line and what was expected.

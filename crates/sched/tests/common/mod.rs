@@ -198,8 +198,8 @@ impl World {
         (0..on.len()).any(|cpu| on[cpu] && affinity.has(CpuId(cpu as u32)))
     }
 
-    /// Checks that no CPU is idle while a thread waits that it may have, and that CPUs that are off
-    /// run nothing.
+    /// Checks that no CPU is idle while a thread waits that may run there, and that CPUs that are
+    /// off run nothing. Unless the policy `steals`, only threads count that it has placed there.
     pub fn check(&self, steals: bool) {
         for cpu in 0..self.on.len() {
             let here = CpuId(cpu as u32);

@@ -5,8 +5,8 @@ use baton_sched::placement::{Answer, Event};
 use baton_sched::{LockNotice, lavd};
 use baton_units::CpuId;
 
-/// A thread that slept for its lock comes as soon as it has it, and is swapped for no other. A holder
-/// that never slept, and one whose waiters spin, are not seen.
+/// A thread that slept while it waited for a lock comes to the fast CPU as soon as it has the lock.
+/// A holder that never slept for its lock does not come, even if a thread waits for the lock.
 #[test]
 fn who_slept_for_a_lock_comes_when_it_has_it() {
     let mut table = Table::of(lavd::placement, AMP, 1);
@@ -22,8 +22,8 @@ fn who_slept_for_a_lock_comes_when_it_has_it() {
     assert_eq!(table.lock(sleeper, LockNotice::Taken, 7), [Answer::Swap(sleeper, fast)]);
 }
 
-/// A wait at a barrier says nothing of the thread for which the others wait, and a thread that is no
-/// holder any more stays where it is.
+/// A wait at a barrier brings no thread to a fast CPU, and a thread that has released its lock stays
+/// where it is.
 #[test]
 fn barriers_and_former_holders_count_for_nothing() {
     let mut table = Table::of(lavd::placement, AMP, 1);

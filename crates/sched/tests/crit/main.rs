@@ -1,5 +1,5 @@
-//! The policies `crit` and `lavd`: events in, answers out. CPU 0 is fast; threads stay where they are, whatever
-//! the answers say, unless a test moves them.
+//! The policies `crit` and `lavd`: events in, answers out. CPU 0 is fast; threads stay where they
+//! are, whatever the answers say, unless a test moves them.
 
 #[path = "../common/mod.rs"]
 mod common;
