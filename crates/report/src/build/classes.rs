@@ -1,6 +1,7 @@
 //! Decides which locks the report shows as one class, and how each lock is called. One class are
-//! locks that the program gave one name, locks that begin alike, locks of one global variable, and
-//! unnamed locks that the same places of the program take.
+//! locks that the program gave one name, locks that begin alike, unnamed locks that the same places
+//! of the program take, and, of the locks in one global variable, those that one place initialises
+//! or the same places take.
 //! Sixteen shards of a cache are one class, whether they form an array or each was created by
 //! `new`; a shard that has most of the waiting is a class of its own.
 

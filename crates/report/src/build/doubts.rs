@@ -8,10 +8,12 @@ use baton_units::Nanos;
 /// If a recording misses less than this share of the run, that is not worth a doubt.
 const WORTH_A_DOUBT: f64 = 0.02;
 
-/// If recording makes a program this many times longer, the program may wait elsewhere without it.
+/// If recording makes a program take more than this many times as long, the program may wait
+/// elsewhere without it.
 const DILATED: f64 = 1.25;
 
-/// Adds the doubts of the recording to those of the verdict; a recording that was cut off comes first.
+/// Adds the doubts of the recording to those of the verdict; a recording that was cut off comes
+/// first.
 pub(super) fn add(trace: &Trace, report: &mut Report) {
     let (first, last) = (cut_off(trace, report), dilated(report));
     report.verdict.doubts.splice(0..0, first);

@@ -1,5 +1,5 @@
-//! The locks whose critical sections take most of the critical path. Only sections count during which
-//! another thread waited for the lock; others are the program's own work.
+//! The locks whose critical sections take most of the critical path. Only sections count during
+//! which another thread waited for the lock; others are the program's own work.
 
 use super::nested::{Inner, inside};
 use super::own_locks::WORTH_A_STEP;
@@ -125,8 +125,8 @@ impl Heaviest<'_> {
         NextStep { text, command: Some(format!("baton report {} --html report.html", quoted(place))) }
     }
 
-    /// The part of `share` that shorter sections win for certain, without the time in which the
-    /// holder has no CPU.
+    /// The part of `share` that shorter sections can win, which is `share` without the time in
+    /// which the holder is ready and has no CPU.
     pub(super) fn with_cpu(&self) -> f64 {
         self.share - self.ready
     }

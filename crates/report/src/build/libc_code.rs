@@ -3,9 +3,10 @@
 //! A contended lock costs more than waits: its cache line moves between CPUs, and an attempt that
 //! does not sleep is no wait. If a thread often waits for such locks, the recording samples where
 //! it runs. A sample counts if it lies in the function that takes the lock, and if its thread met
-//! others at the lock shortly before or after. A sample in the functions that wait and wake, which
-//! all such locks share, belongs to the lock at which its thread met others last. Each sample
-//! stands for the CPU time between two samples; none is taken in the kernel.
+//! others at the lock (it waited, or woke a waiter) shortly before or after. A sample in the
+//! functions that wait and wake, which all such locks share, belongs to the lock at which its
+//! thread met others last, or else next. Each sample stands for the CPU time between two samples;
+//! none is taken in the kernel.
 
 use super::names::Names;
 use crate::symbols::{Frame, short};

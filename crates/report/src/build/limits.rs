@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 pub(super) struct Seen<'a> {
     /// Names the object at an address of a process.
     pub(super) name_of: &'a dyn Fn(baton_trace::ProcessIndex, u64) -> String,
-    /// The object files without usable symbols.
+    /// Sentences about object files that gave no names, or no lines.
     pub(super) symbols: Vec<String>,
     pub(super) threads: &'a [Thread],
     /// Time off the CPU that nothing explains, added over threads.

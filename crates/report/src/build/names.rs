@@ -22,8 +22,7 @@ pub(super) fn kind(kind: ObjectKind) -> &'static str {
     }
 }
 
-/// `Index::add (index.cc:40)`, for the innermost frame of the program's own code, not of a standard
-/// library.
+/// `Index::add (index.cc:40)`, for the innermost frame that is no wrapper of a standard library.
 pub(super) fn place(frames: &[Frame]) -> Option<String> {
     let frame = own(frames)?;
     let function = short(&frame.function);
@@ -68,7 +67,8 @@ pub(super) struct Names<'a> {
 }
 
 impl Names<'_> {
-    /// The name of a lock by its address: a global variable, or memory that one place uses.
+    /// The name of a lock by its address: a global variable, or memory that the place `busiest`
+    /// uses.
     pub(super) fn lock(&mut self, object: &Object, busiest: Option<SiteId>) -> String {
         self.address(object.process, object.address, object.loaded, busiest)
     }
@@ -136,8 +136,8 @@ impl Names<'_> {
         }
     }
 
-    /// The name of an object that no call initialised: a global variable, or memory that one place
-    /// uses.
+    /// The name of an object by its address: a global variable, or memory that the place `busiest`
+    /// uses; the address itself if neither is known.
     fn address(&mut self, process: ProcessIndex, address: u64, loaded: Ticks, busiest: Option<SiteId>) -> String {
         // The capture invents an object for OpenMP's unnamed critical section, which has no address
         // of its own.

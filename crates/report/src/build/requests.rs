@@ -298,6 +298,7 @@ fn names_it(typed: &str, known: &str) -> bool {
 }
 
 /// Whether a typed place is the function or the line of a place such as `Index::add (index.cc:40)`.
+/// The typed line may have a longer path, as `src/index.cc:40` has.
 fn is_at(typed: &str, place: &str) -> bool {
     match place.strip_suffix(')').and_then(|place| place.rsplit_once(" (")) {
         Some((function, line)) => names_it(typed, function) || line == typed || typed.ends_with(&format!("/{line}")),

@@ -92,8 +92,8 @@ pub(super) fn threads(trace: &Trace, analysis: &Analysis, off_cpu: &[ThreadOffCp
         let waited = report.locks.blocked.0 + others.iter().map(|ticks| ticks.0).sum::<u64>();
         let work = ns(report.lifetime).0.saturating_sub(ns(baton_trace::Ticks(waited)).0);
         let off = &off_cpu[number];
-        // Running gets what is left: also time lost to rounding, and time that overlapping waits
-        // count twice.
+        // Running gets what is left, so errors of rounding and time that overlapping waits count
+        // twice change it alone.
         let mut left = work;
         let mut take = |why| {
             let time = ns(off.time(why, &analysis.window)).0.min(left);

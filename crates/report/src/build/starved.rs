@@ -11,7 +11,8 @@ pub(super) const LIMIT: &str = "starvation";
 /// starving.
 const MANY: u64 = 10;
 
-/// If overtaken waits together take less than this share of the program's time, they are left out.
+/// If a class's overtaken waits together last for less than this share of the program's time, each
+/// from the moment at which it was overtaken first, they are left out.
 const WORTH: f64 = 0.05;
 
 /// A class of locks at which writers or readers starve.

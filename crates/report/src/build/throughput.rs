@@ -9,7 +9,8 @@ use std::cmp::Reverse;
 const LEAST: u64 = 100;
 /// A lock, or the CPUs, limit the throughput if they are in use for this share of the time.
 const BUSY: f64 = 0.7;
-/// If requests take less than this share of the recorded time, the program is no server.
+/// If the time from the first request to the last is less than this share of the recorded time, the
+/// program is no server.
 const SERVES: f64 = 0.3;
 /// A part of the latency below this share is not worth advice.
 const WORTH_A_STEP: f64 = 0.05;
@@ -19,8 +20,8 @@ struct Load<'a> {
     requests: &'a Requests,
     rate: f64,
     /// The lock with waiters that is held longest: the name of its class, the number of locks in
-    /// the class, and the share of the requests' time in which the lock is in use: is held, or is
-    /// free while a thread waits for it.
+    /// the class, and the time in which the lock is in use (is held, or is free while a thread
+    /// waits for it) as a share of the time from the first request to the last, at most 1.
     lock: Option<(String, u32, f64)>,
     /// The time for which the threads of the program ran, as a share of all CPUs' time from the
     /// beginning of the first request to the end of the last, at most 1.

@@ -254,8 +254,8 @@ fn next(report: &Report, shares: &[Share], lock: Option<&Heaviest<'_>>, place: &
         steps.extend(lock.without_cpu(report));
     }
     if let Some(starving) = starving {
-        // Waits that starve may matter even if they do not limit the program, so the advice is
-        // always given.
+        // Waits that starve may matter even if they do not limit the program, so their advice has
+        // at least the weight of a share that is worth a step.
         let share = lock.filter(|lock| lock.number == starving.number).map_or(0.0, |lock| lock.share);
         steps.push((share.max(WORTH_A_STEP) * 1.01, starving.next(place)));
     }

@@ -61,7 +61,8 @@ pub struct Interval {
     pub site: Option<u32>,
     pub start: Nanos,
     pub end: Nanos,
-    /// For a `Wait`: the thread whose release ended it, and the time of the release.
+    /// For a `Wait` that got the lock: the other thread whose release ended it, and the time of the
+    /// release; `None` if no such release came during the wait.
     pub from: Option<(ThreadIndex, Nanos)>,
     /// For a `Wait`: the number of atomic tries, or 0 if tries were not counted.
     pub tries: u32,

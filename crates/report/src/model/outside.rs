@@ -7,9 +7,11 @@ use serde::{Deserialize, Serialize};
 /// between events at the same two places in the program.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Outside {
-    /// The call site of the event before; `None` if the stretch began at the thread's start.
+    /// The call site of the last event before that has one, or of the recorded call in which the
+    /// thread was off its CPU; `None` if there is none since the thread's start.
     pub after: Option<String>,
-    /// The call site of the event after; `None` if the stretch lasted until the thread's end.
+    /// The call site of the next event, or, if it has none, the last known one; `None` if the
+    /// stretch lasted until the thread's end, or if no call site was known yet.
     pub before: Option<String>,
     /// The place that created the threads, if it is known and the stretch has no call site of its
     /// own.

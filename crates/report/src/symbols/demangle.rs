@@ -51,7 +51,7 @@ pub fn short(name: &str) -> String {
             // `{lambda(int)#1}` is a name; its parentheses belong to the name.
             _ if braces > 0 && depth == 0 => out.push(c),
             // Rust's `<T as Trait>::method` and C++'s `(anonymous namespace)` begin with brackets
-            // that belong to the name.
+            // that belong to the name, so such a name is returned whole.
             '<' | '(' if i == 0 || (c == '(' && bytes.get(i + 1) == Some(&b'a')) => return name.to_owned(),
             '<' => depth += 1,
             '>' if i > 0 && bytes[i - 1] != b'-' => depth = depth.saturating_sub(1),

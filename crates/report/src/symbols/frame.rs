@@ -42,7 +42,8 @@ impl Frame {
     }
 }
 
-/// The innermost frame of the program's own code, or the innermost frame if the program has none.
+/// The innermost frame that is no wrapper of a standard library, or the innermost of all if each
+/// one is.
 pub(crate) fn own(frames: &[Frame]) -> Option<&Frame> {
     frames.iter().find(|frame| !is_wrapper(frame)).or(frames.first())
 }

@@ -222,7 +222,8 @@ fn outside(report: &Report, style: Style) -> String {
     table.render(style, worst.len().saturating_sub(ROWS))
 }
 
-/// The threads that were bound to some of the CPUs, unless all threads could run on the same CPUs.
+/// The sets of CPUs that threads could run on, each with its first thread and the number of others;
+/// empty if all threads could run on the same CPUs.
 fn bound(threads: &[Thread]) -> String {
     let mut sets: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for thread in threads {

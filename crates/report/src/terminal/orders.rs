@@ -24,7 +24,7 @@ pub fn lock_orders(report: &Report, style: Style) -> String {
     out
 }
 
-/// One line about the circles for the summary; empty if there are none.
+/// A sentence about the circles for the summary; empty if there are none.
 pub(super) fn note(report: &Report, style: Style) -> String {
     if report.lock_orders.is_empty() {
         return String::new();

@@ -1,6 +1,6 @@
-//! A table of the summary. The first column holds names, and takes what is left of the line; the
-//! others are as wide as they need to be. A name that is longer than its column is cut in its
-//! middle, or stands on lines of its own above the row's figures.
+//! A table of the summary. The first column holds names, and takes at most what the others leave of
+//! the line; these are as wide as they need to be. A name that is longer than its column is cut in
+//! its middle, or stands on lines of its own above the row's figures.
 
 use super::text::{Style, WIDTH, clip_middle};
 
@@ -21,8 +21,9 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// A table whose first column is headed by `title` and takes `name_width` columns, or more if
-    /// there is room.
+    /// A table whose first column is headed by `title` and is as wide as the longest name, if there
+    /// is room. If the table has whole names, a name of more than `name_width` characters does not
+    /// widen it.
     pub(super) fn new(title: &str, name_width: usize, columns: &[(&str, Side)]) -> Table {
         let columns = columns.iter().map(|(name, side)| ((*name).to_owned(), *side)).collect();
         Table { title: title.to_owned(), name_width, whole: false, columns, rows: Vec::new() }

@@ -2,9 +2,10 @@
 //! byte.
 //!
 //! A lane is its number of blocks, followed by the blocks. A block is: the gap since the end of the
-//! previous block, the length, the tag, the object + 1 (0 for none), and for a mixed block the
-//! number of pieces and each state's share of the length in 255ths, one byte a state. The tag is
-//! the state of the longest piece, plus 16 for a mixed block.
+//! previous block (for the first one since the beginning of the timeline), the length, the tag, the
+//! object + 1 (0 for none), and for a mixed block the number of pieces and each state's share of
+//! the length in 255ths, one byte a state. The tag is the state of the longest piece, plus 16 for a
+//! mixed block.
 
 use super::lane::Lane;
 use crate::export::varint;
