@@ -1,5 +1,6 @@
-//! Checks the protocol exhaustively and prints the figures of every world. Without `--small` it
-//! explores the large worlds too; further arguments select the worlds in whose names they occur.
+//! Checks the protocol exhaustively and prints the figures of every world. With `--small` it
+//! explores the worlds of the tests, otherwise a longer list with large worlds; further arguments
+//! select the worlds in whose names they occur.
 //!
 //! ```text
 //! cargo run --release -p baton-coherence --example check [-- [--small] [PART OF A WORLD'S NAME]…]

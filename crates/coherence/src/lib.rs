@@ -1,16 +1,16 @@
 //! The cache coherence protocol: MOESI with a directory, as **one piece of data**.
 //!
 //! Two tables define it: what a core's private caches do ([`cache`]) and what a line's home does
-//! ([`home`]). A row is `(state, event) -> next state, actions`. Three readers share the rows and
-//! the code that interprets them:
+//! ([`home`]). A row is `(state, event) -> next state, actions`. Three readers share the rows, and
+//! the first two also the code that interprets them:
 //!
-//! - the simulated chip runs [`cache::step`] and [`home::deliver`] with its own [`cache::Effects`]
-//!   and [`home::Effects`],
-//! - the model checker runs the same two functions in a small closed world ([`model`]),
-//! - [`render`] prints them as `docs/reference/protocol.md`.
+//! - the simulated chip runs [`cache::step`], [`cache::deliver`], [`home::deliver`] and
+//!   [`home::evict`] with its own [`cache::Effects`] and [`home::Effects`],
+//! - the model checker runs the same functions in a small closed world ([`model`]),
+//! - [`render`] prints them as the generated parts of `docs/reference/protocol.md`.
 //!
-//! [`mutate`] breaks rows one at a time, to show that the checker notices. This crate knows no
-//! time, no network and no cache geometry; these belong to the code that implements the effects.
+//! [`mutate`] breaks rows one at a time, to show that the checker notices. The rows know no time,
+//! no network and no cache geometry; these belong to the code that implements the effects.
 //!
 //! Names and structure follow D. Sorin, M. Hill, D. Wood, *A Primer on Memory Consistency and Cache
 //! Coherence* (2011), chapter 8.

@@ -32,7 +32,7 @@ named! {
         FarAtomic = "FarAtomic",
         /// Request to give up an S copy.
         PutS = "PutS",
-        /// Request to give up an E copy, which is equal to memory.
+        /// Request to give up an E copy, which is equal to the home's data.
         PutE = "PutE",
         /// Request, with data, to give up an O copy.
         PutO = "PutO",
@@ -97,8 +97,8 @@ impl Kind {
         }
     }
 
-    /// Whether the message carries a line. Its length is then a header and a line. FarAtomic and
-    /// AtomicDone are a header with one word; all other messages are a header.
+    /// Whether the message carries a line: a header and the line's data. All other messages are
+    /// short: a header, and in FarAtomic and AtomicDone one word.
     pub const fn carries_line(self) -> bool {
         matches!(
             self,
@@ -130,8 +130,8 @@ pub struct Message {
     pub kind: Kind,
     /// The sender.
     pub from: Agent,
-    /// The core on whose behalf the message is sent: the requestor, or in a Push the core that is
-    /// to get the line.
+    /// The core on whose behalf the message is sent: the requestor, or in a Push or an offer the
+    /// core that is to get the line.
     pub core: CoreId,
     /// Number of acknowledgements that the requestor must await (in FwdGetM, Count and DataM;
     /// otherwise 0).

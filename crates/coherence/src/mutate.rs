@@ -1,6 +1,6 @@
-//! Broken protocols: in each, one row is changed. If a check finds nothing wrong with one of them, the
-//! check does not cover that row, or the change makes no difference (`examples/mutations` lists
-//! those, each with its reason).
+//! Broken protocols (mutants): in each, one row is changed. If a check finds nothing wrong with a
+//! mutant, the check does not cover that row, or the change makes no difference. The example
+//! `mutations` lists the changes that make none, each with its reason.
 
 use crate::table::{Actions, MAX_ACTIONS, Row, Then};
 use crate::{Protocol, cache, home};
@@ -15,10 +15,10 @@ pub struct Mutant {
     pub protocol: Protocol,
 }
 
-/// Returns every mutant of `protocol`. In each row, it leaves out an action, replaces an action by
-/// another of its kind, or swaps two that depend on each other; it keeps the state or leads to
-/// another stable state; it takes an event that should wait, or lets an event wait that should be
-/// taken.
+/// Returns every mutant of `protocol`. Each has one of these changes in one row: an action is left
+/// out or replaced by another of its kind, or two actions that depend on each other are swapped;
+/// the row keeps the state or leads to another stable state; an event that should wait is taken,
+/// or one that should be taken waits.
 pub fn mutants(protocol: &Protocol) -> Vec<Mutant> {
     let mut mutants = Vec::new();
     for (state, event, row) in protocol.cache.iter() {

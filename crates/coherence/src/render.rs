@@ -21,8 +21,8 @@ pub fn filled(page: &str, parts: &[(&str, String)]) -> Result<String, String> {
     Ok(filled + rest)
 }
 
-/// Returns the parts that come from the tables: messages, rows of both controllers under both
-/// policies, and counts of rows.
+/// Returns the parts that come from the tables: messages, rows of both controllers under the
+/// blocking policy, those in which the non-blocking policy differs, and counts of rows.
 pub fn tables() -> Vec<(&'static str, String)> {
     let (cache, home) = (&BLOCKING.cache, &BLOCKING.home);
     let own_cache = NONBLOCKING.cache.iter().filter(|(s, e, row)| cache.row(*s, *e).ok() != Some(row));

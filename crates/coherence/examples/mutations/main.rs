@@ -106,7 +106,7 @@ fn fate(mutant: &Mutant, worlds: &[(Config, Vec<String>)]) -> Fate {
     let patient = worlds.iter().filter(|config| config.drain).map(|config| (*config).clone());
     for config in hasty.chain(patient) {
         let model = Model { config, protocol: mutant.protocol.clone(), coverage: Coverage::default() };
-        // Correct worlds have a twentieth of these states; the limit stops mutants that never end.
+        // Correct worlds need far fewer moves; the limit stops mutants that never end.
         let figures = common::explore(&Arc::new(model), 1, Some(4_000_000));
         match figures.fault {
             Some((fault, _)) => return Fate::Caught(fault),

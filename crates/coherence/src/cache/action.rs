@@ -7,8 +7,9 @@ named! {
     Action {
         /// The presented access hits and is performed now. Calls [`super::Effects::hit`].
         Hit = "hit",
-        /// The access that began the transaction is performed now (a store-conditional only if its
-        /// link still stands). Calls [`super::Effects::complete`].
+        /// The access that began the transaction is performed now: a store-conditional only if its
+        /// link still stands. The home has performed a far atomic already. Calls
+        /// [`super::Effects::complete`].
         Complete = "complete",
         /// Like `complete`, but the copy was invalidated before it arrived. The load may return the
         /// value that it was sent, which was the newest at some time after the load was issued; the

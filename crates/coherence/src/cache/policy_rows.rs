@@ -5,8 +5,8 @@ use super::{Action, Entry, Event, State};
 use crate::table::rows;
 
 rows! {
-    /// Rows under a blocking home: nothing arrives during a transaction, and the cache tells the
-    /// home when the transaction ends.
+    /// Rows under a blocking home: no message of a later transaction arrives during a transaction,
+    /// and the cache tells the home when the transaction ends.
     BLOCKING: State, Event, Action;
 
     IsD: DataS => S { Fill, Complete, Unblock };

@@ -27,20 +27,20 @@ named! {
         IsDI = "IS_D_I",
         /// GetS sent, and requests of readers were forwarded to this cache before the data arrived.
         IsDO = "IS_D_O",
-        /// GetS sent, and the request of the next owner was forwarded to this cache before the data
-        /// arrived.
+        /// GetS sent, and the request of the next owner, or the home's recall, reached this cache
+        /// before the data.
         IsDX = "IS_D_X",
         /// GetM sent (or an Upgrade whose copy was lost); no data yet.
         ImAd = "IM_AD",
         /// IM_AD, and requests of readers were forwarded to this cache.
         ImAdO = "IM_AD_O",
-        /// IM_AD, and the request of the next owner was forwarded to this cache.
+        /// IM_AD, and the request of the next owner, or the home's recall, reached this cache.
         ImAdX = "IM_AD_X",
         /// The data has arrived, but acknowledgements are missing.
         ImA = "IM_A",
         /// IM_A, and requests of readers were forwarded to this cache.
         ImAO = "IM_A_O",
-        /// IM_A, and the request of the next owner was forwarded to this cache.
+        /// IM_A, and the request of the next owner, or the home's recall, reached this cache.
         ImAX = "IM_A_X",
         /// Upgrade sent from S; this cache still has its copy, and the Count has not arrived.
         SmA = "SM_A",
@@ -59,9 +59,11 @@ named! {
         IiA = "II_A",
         /// FarAtomic sent; this cache has no copy.
         IF = "IF_A",
-        /// FarAtomic sent from S; the home will recall this copy.
+        /// FarAtomic sent from S; this cache has its copy until the home recalls it or another core
+        /// writes.
         SF = "SF_A",
-        /// FarAtomic sent from O; the home will recall this copy.
+        /// FarAtomic sent from O; this cache has its copy until the home recalls it or another core
+        /// writes.
         OF = "OF_A",
     }
 }
@@ -90,8 +92,8 @@ impl State {
         matches!(self, State::E | State::O | State::M)
     }
 
-    /// Whether the cache has valid data of the line, readable or not. The data must then be the
-    /// newest version.
+    /// Whether the cache has a copy that it need not wait for and is not giving up, readable or
+    /// not. The copy must then be the newest version.
     #[inline]
     pub const fn has_data(self) -> bool {
         matches!(self, State::S | State::E | State::O | State::M | State::SmA | State::OmA | State::SF | State::OF)

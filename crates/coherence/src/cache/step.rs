@@ -24,9 +24,10 @@ pub trait Effects {
     fn send(&mut self, to: Agent, message: Message);
     /// Performs the presented access, which hits, now.
     fn hit(&mut self);
-    /// Performs the access that began the transaction. Accesses that wait behind it are presented
-    /// again after the step. A prefetch has no access, so nothing is performed. With `once`, the
-    /// copy is not kept (see [`Action::CompleteOnce`]), and a load-linked sets no link.
+    /// Performs the access that began the transaction; of a far atomic, which the home has
+    /// performed, the core only gets the result. Accesses that wait behind it are presented again
+    /// after the step. A prefetch has no access, so nothing is performed. With `once`, the copy is
+    /// not kept (see [`Action::CompleteOnce`]), and a load-linked sets no link.
     fn complete(&mut self, once: bool);
     /// Records that the core lost the right to read the line.
     fn lost(&mut self);

@@ -10,10 +10,11 @@ named! {
     Event {
         /// A read request.
         GetS = "GetS",
-        /// A read request for which the entry has no pointer left; several sharers have the line.
+        /// A read request for which the entry has no pointer left; several sharers have the line,
+        /// beside an owner or without one.
         GetSFull = "GetS-full",
-        /// A read request for which the entry has no pointer left; one sharer has the line, or only
-        /// the owner.
+        /// A read request for which the entry has no pointer left; only the owner has the line, or
+        /// the owner and one sharer.
         GetSFullLast = "GetS-full-last",
         /// A write request of a core without a copy (also an Upgrade whose sender lost its copy).
         GetM = "GetM",

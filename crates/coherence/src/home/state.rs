@@ -52,7 +52,7 @@ impl State {
         matches!(self, State::IR | State::SR | State::OR | State::XR)
     }
 
-    /// Whether the home's own data is the newest.
+    /// Whether the home's own data must be the newest. In the other states it may be old.
     #[inline]
     pub const fn has_data(self) -> bool {
         matches!(self, State::I | State::S | State::SU | State::SR | State::IP | State::SP)

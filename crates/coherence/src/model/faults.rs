@@ -12,8 +12,8 @@ named! {
         Unhandled = "unhandled message",
         /// A core may write while another may read, or two copies are the owner's.
         TwoWriters = "two writers, or a writer and a reader",
-        /// A read, a readable copy, or the home of a line without an owner does not have the newest
-        /// version.
+        /// An access, a copy, or data that is given back to the home is not the newest version; or,
+        /// at rest, the home of a line that no core has in O or M does not have it.
         StaleData = "old data",
         /// A store-conditional succeeded although another core had written since the load-linked.
         BrokenLink = "store-conditional over another's write",

@@ -41,8 +41,8 @@ impl CoreSet for Few {
 pub struct Age {
     /// Whether the data is the newest version.
     pub newest: bool,
-    /// The cores that wait for a load which they issued no later than when this data stopped being
-    /// the newest; such a load may return it.
+    /// The cores that wait for a load, if this data was the newest at some time since the load was
+    /// issued; such a load may return it.
     pub serves: Few,
 }
 
@@ -86,8 +86,9 @@ pub struct World {
     pub home_data: [Age; MAX_LINES],
     /// Packets under way, in canonical order (`network.rs`).
     pub network: Vec<Packet>,
-    /// Requests that wait at the home, in order of arrival. The home's own eviction is a packet
-    /// from the home to itself.
+    /// Requests that wait at the home, in the order in which they are presented: that of arrival,
+    /// unless the world's [`Order`](super::Order) is another. The home's own eviction is a packet
+    /// from the home to itself, and comes first.
     pub waiting: Vec<Packet>,
     /// What went wrong on the way to this world. A world with a fault has no successors.
     pub fault: Option<Fault>,

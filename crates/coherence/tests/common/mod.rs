@@ -59,7 +59,8 @@ pub struct Exploration {
     pub exhausted: bool,
 }
 
-/// Explores every world that can be reached. Stops at the first fault, or after `most` worlds.
+/// Explores every world that can be reached. Stops at the first fault, or when it has tried about
+/// `most` moves.
 pub fn explore(model: &Arc<Model>, threads: usize, most: Option<usize>) -> Exploration {
     let start = Instant::now();
     let mut checker =

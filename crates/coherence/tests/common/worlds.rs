@@ -1,4 +1,5 @@
-//! The worlds to explore: small ones in the tests, all of them in the example `check`.
+//! The worlds to explore: small ones in the tests, and a longer list with large ones in the example
+//! `check`.
 
 use baton_coherence::Policy;
 use baton_coherence::model::{Config, Operations};
@@ -38,7 +39,7 @@ pub fn small(policy: Policy) -> Vec<Config> {
     ]
 }
 
-/// Returns all worlds, the large ones included.
+/// Returns small and large worlds. Not each world of [`small`] is among them.
 pub fn full(policy: Policy) -> Vec<Config> {
     let two = |name| Config::one_line(name, policy, 2);
     let three = |name| Config::one_line(name, policy, 3);

@@ -3,8 +3,9 @@
 //! An idle fast CPU is filled at once, by a thread that waits for a CPU, or one that runs on a slow
 //! CPU and has not reported that it spins: one of the highest class, and in that class one that
 //! waits before one that runs. All other changes are periodic. The threads of the highest ranks are
-//! wanted on fast CPUs: for each fast CPU as many as a CPU has on average, at least one. Each wanted
-//! thread that is on a slow CPU is swapped with a thread on a fast CPU that is not wanted there.
+//! wanted on fast CPUs: for each fast CPU as many as a CPU has on average, at least one. Each
+//! wanted thread that is on a slow CPU is swapped with a thread on a fast CPU that is not wanted
+//! there.
 //!
 //! A rule may name threads that come at once (`urgent`), and the time for which a fast CPU takes
 //! part in no further swap after one (`stay`). A thread for which a swap pays (`pays`) need not wait
@@ -219,8 +220,8 @@ impl<R: Rule> Ranked<R> {
         }
     }
 
-    /// Finds a fast CPU for a wanted thread that is on a slow one. The thread that makes room is one
-    /// of `others` of the lowest class; of equals, with `topology` or `stay_in_domain`, the nearest.
+    /// Finds a fast CPU for a wanted thread that is on a slow one. The thread of `others` with the
+    /// lowest class makes room; of equals, with `topology` or `stay_in_domain`, the nearest.
     fn place_wanted(
         &mut self,
         now: u64,

@@ -22,8 +22,8 @@ fn who_slept_for_a_lock_comes_when_it_has_it() {
     assert_eq!(table.lock(sleeper, LockNotice::Taken, 7), [Answer::Swap(sleeper, fast)]);
 }
 
-/// A wait at a barrier brings no thread to a fast CPU, and a thread that has released its lock stays
-/// where it is.
+/// A wait at a barrier brings no thread to a fast CPU, and a thread that has released its lock
+/// stays where it is.
 #[test]
 fn barriers_and_former_holders_count_for_nothing() {
     let mut table = Table::of(lavd::placement, AMP, 1);
