@@ -127,7 +127,8 @@ pub struct Lock {
     pub name: String,
     /// The index of the lock's class.
     pub class: u32,
-    /// Where the lock begins, as an index into [`Report::origins`]; `None` if nothing is known of it.
+    /// Where the lock begins, as an index into [`Report::origins`]; `None` if nothing is known of
+    /// it.
     #[serde(default)]
     pub origin: Option<u32>,
     /// `mutex`, `rwlock`, `spin`, `omp-critical`, `omp-lock` or `other`.
@@ -180,7 +181,7 @@ pub struct Origin {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Beginning {
-    /// `Cache::Cache (cache.cpp:12)`.
+    /// The function, with its source location if that is known: `Cache::Cache (cache.cpp:12)`.
     pub place: String,
     /// The return address in its object file, `app+0x1234`.
     pub at: String,
@@ -262,8 +263,8 @@ pub struct Thread {
 pub struct Site {
     /// The innermost function of the program's own code, with its source location.
     pub name: String,
-    /// Where the innermost function only passes a lock on: the callers that waited most, the outermost
-    /// first, `Table::get -> Cache::lookup`. Empty otherwise.
+    /// Where the innermost function only passes a lock on: the callers that waited most, the
+    /// outermost first, `Table::get -> Cache::lookup`. Empty otherwise.
     #[serde(default)]
     pub through: String,
     /// The call stack, innermost function first.

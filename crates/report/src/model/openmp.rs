@@ -28,8 +28,8 @@ pub struct ParallelRegion {
     pub time_ns: Distribution,
     /// Time that threads waited at the regions' ends, added over threads.
     pub end_wait_ns: Nanos,
-    /// `end_wait_ns` as a share of the time in which the threads could have worked: each region's
-    /// duration times the threads of its team. 0 if all threads arrive together.
+    /// `end_wait_ns` as a share of the time in which the threads could have worked: the length of
+    /// each region times the threads of its team. 0 if all threads arrive together.
     pub imbalance: f64,
     /// The number of region ends at which two threads or more arrived.
     pub ends: u64,
