@@ -49,8 +49,9 @@ impl Foretold {
 pub struct Row {
     /// The change as the user wrote it; `as it is` for the row without a change.
     pub name: String,
-    /// Requests answered a second; and, as `times`, that number divided by the first row's.
+    /// The number of requests that are answered per second.
     pub per_second: f64,
+    /// `per_second` divided by that of the first row.
     pub times: f64,
     pub p50_ns: u64,
     pub p99_ns: u64,
