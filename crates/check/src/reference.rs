@@ -1,6 +1,7 @@
-//! A queue device for the checkers. It has the capacity and the order of CAF's device, and orders
-//! no more memory accesses than CAF's instructions do: an enqueue comes after its thread's older
-//! stores; a dequeue orders nothing, so that its caller needs an acquire.
+//! A queue device for the checkers. As in CAF's device, each queue is first in, first out, and all
+//! queues together have a limited number of entries. It orders no more memory accesses than CAF's
+//! instructions do: an enqueue comes after its thread's older stores; a dequeue orders nothing, so
+//! that its caller needs an acquire.
 //!
 //! A request is served when it is made, and blocks there if it has to wait. So a thread has one
 //! request under way at a time, and deadlocks that need several are not detected here.
