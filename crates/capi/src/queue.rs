@@ -11,7 +11,7 @@ use std::ffi::{c_int, c_void};
 
 /// What the mutex guards.
 #[repr(C)]
-struct State {
+struct GuardedQueue {
     /// Place of the oldest item.
     first: usize,
     count: usize,
@@ -28,7 +28,7 @@ pub struct BatonQueue {
     storage: *mut u8,
     item_size: usize,
     capacity: usize,
-    state: UnsafeCell<State>,
+    state: UnsafeCell<GuardedQueue>,
 }
 
 const _: () = assert!(size_of::<BatonQueue>() == 9 * size_of::<usize>());
@@ -58,7 +58,7 @@ impl BatonQueue {
         cond: &BatonCond,
         others: &BatonCond,
         patience: Patience,
-        step: &mut dyn FnMut(&mut State) -> Result<usize, c_int>,
+        step: &mut dyn FnMut(&mut GuardedQueue) -> Result<usize, c_int>,
     ) -> Result<usize, c_int> {
         self.check()?;
         self.mutex.lock(WAIT);

@@ -9,7 +9,7 @@ use crate::engine::idle_wait::Still;
 use crate::engine::reason::Reason;
 use crate::engine::state::Engine;
 use crate::engine::stats::ThreadCounts;
-use crate::engine::thread::{State, Thread};
+use crate::engine::thread::{Thread, ThreadState};
 use crate::engine::waiting::Waited;
 use crate::os::app::AppFigures;
 use crate::os::cpu::{CpuFigures, Doing};
@@ -148,20 +148,20 @@ impl Outcome {
             .iter_mut()
             .map(|thread| {
                 let mut under_way = 0;
-                if thread.state != State::Done {
+                if thread.state != ThreadState::Done {
                     // The run was cut off: the time up to its end is charged to what the thread was
                     // doing.
                     let reason = match thread.state {
-                        State::Ready => Reason::Ready,
-                        State::Starting if waking[thread.cpu as usize] => Reason::Waking,
-                        State::Starting => Reason::Switch,
-                        State::Interrupted => Reason::Kernel,
-                        State::Running => Reason::Memory,
-                        State::Cancelling => Reason::Device,
-                        State::Working(_) => Reason::Work,
-                        State::Spinning => Reason::Spin,
-                        State::IdleWait => Reason::Monitor,
-                        State::Asleep | State::Done => Reason::Asleep,
+                        ThreadState::Ready => Reason::Ready,
+                        ThreadState::Starting if waking[thread.cpu as usize] => Reason::Waking,
+                        ThreadState::Starting => Reason::Switch,
+                        ThreadState::Interrupted => Reason::Kernel,
+                        ThreadState::Running => Reason::Memory,
+                        ThreadState::Cancelling => Reason::Device,
+                        ThreadState::Working(_) => Reason::Work,
+                        ThreadState::Spinning => Reason::Spin,
+                        ThreadState::IdleWait => Reason::Monitor,
+                        ThreadState::Asleep | ThreadState::Done => Reason::Asleep,
                     };
                     if thread.stats.since < now {
                         if reason == Reason::Memory {
@@ -292,7 +292,7 @@ pub enum WaitingOn {
 impl Stuck {
     pub(crate) fn read(engine: &Engine) -> Stuck {
         let name = |id: u32| (id, engine.threads[id as usize].name.clone());
-        let waiting = engine.threads.iter().enumerate().filter(|(_, thread)| thread.state != State::Done);
+        let waiting = engine.threads.iter().enumerate().filter(|(_, thread)| thread.state != ThreadState::Done);
         let waiting = waiting.map(|(id, thread)| {
             let (on, since) = match engine.waits(id as u32) {
                 Some((Waited::Cell(offset), since)) => {
@@ -317,12 +317,12 @@ impl Stuck {
                 None => (WaitingOn::Unknown, thread.stats.since),
             };
             let how = match thread.state {
-                State::Asleep => "sleeps",
-                State::Spinning => "spins",
-                State::IdleWait if thread.wait.idle.still == Still::Halted => "is halted",
-                State::IdleWait => "waits with its monitor",
-                State::Ready if matches!(on, WaitingOn::Unknown) => "waits for a CPU",
-                State::Ready => "waits for a CPU, and",
+                ThreadState::Asleep => "sleeps",
+                ThreadState::Spinning => "spins",
+                ThreadState::IdleWait if thread.wait.idle.still == Still::Halted => "is halted",
+                ThreadState::IdleWait => "waits with its monitor",
+                ThreadState::Ready if matches!(on, WaitingOn::Unknown) => "waits for a CPU",
+                ThreadState::Ready => "waits for a CPU, and",
                 _ => "waits",
             };
             let blocked = thread.os.signals.pending.list();

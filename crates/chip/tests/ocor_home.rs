@@ -4,7 +4,7 @@
 use baton_chip::{Chip, LockLog, Options, Simulated, Simulation, Spawn, act};
 use baton_machine::Ordering::Relaxed;
 use baton_machine::{Atomic, LockHint, Machine, Owned, Wait};
-use baton_programs::synthetic::{Draw, Run};
+use baton_programs::synthetic::{Draw, SyntheticRun};
 use baton_sync::lock::spin_park::SpinPark;
 use baton_units::{CoreId, Cycles};
 use baton_workloads::Probe;
@@ -137,7 +137,7 @@ fn run(threads: u32, settings: &[&str], draw: Draw, seed: u64) -> Shown {
     let mut simulation = Simulation::new(&chip, &options).expect("the host has memory");
     let (asked, line_bytes) = (Asked::default(), chip.cache.line_bytes as usize);
     let threads = NonZeroU32::new(threads).expect("some");
-    let run = Run { threads, acquisitions: draw.acquisitions, line_bytes, seed };
+    let run = SyntheticRun { threads, acquisitions: draw.acquisitions, line_bytes, seed };
     let probe = asked.clone();
     let team = simulation.outside(|| draw.team::<Simulated, SpinPark<Simulated>, _>(run, Wait::SpinPark(128), probe));
     for body in team.bodies {

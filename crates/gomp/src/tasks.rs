@@ -146,7 +146,7 @@ pub unsafe extern "C" fn GOMP_task(
     let is_final = flags & FINAL != 0 || place.task.borrow().is_final;
     let source = Source { data, copy, bytes, align };
     if flags & (DEPEND | DETACH | PRIORITY) != 0 {
-        let said = Said { is_final, deferred, flags, depend, priority, detach };
+        let said = TaskClauses { is_final, deferred, flags, depend, priority, detach };
         // SAFETY: the compiler outlined the function for these data, and passes what the flags
         // announce.
         return unsafe { task_of_which_more_is_said(place, function, source, said) };
@@ -171,7 +171,7 @@ unsafe fn deferred_task(place: &Context<Native>, function: Function, source: Sou
 }
 
 /// The clauses of a task, and the pointers that go with them.
-struct Said {
+struct TaskClauses {
     is_final: bool,
     deferred: bool,
     flags: u32,
@@ -187,8 +187,8 @@ struct Said {
 /// for the event's handle if the flags announce them.
 #[cold]
 #[inline(never)]
-unsafe fn task_of_which_more_is_said(place: &Context<Native>, function: Function, source: Source, said: Said) {
-    let Said { is_final, deferred, flags, depend, priority, detach } = said;
+unsafe fn task_of_which_more_is_said(place: &Context<Native>, function: Function, source: Source, said: TaskClauses) {
+    let TaskClauses { is_final, deferred, flags, depend, priority, detach } = said;
     // SAFETY: the compiler passes the list of dependences if this flag is set.
     let depends = if flags & DEPEND == 0 { Vec::new() } else { unsafe { depends(depend.cast()) } };
     let kind = if flags & DETACH == 0 { Kind::Plain } else { Kind::Detached };

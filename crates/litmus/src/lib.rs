@@ -40,4 +40,4 @@ pub use condition::{Condition, Observable, Proposition, Quantifier};
 pub use instruction::{Instruction, Width};
 pub use parse::LitmusError;
 pub use queue::Queue;
-pub use test::{Histogram, Location, State, Test, Thread};
+pub use test::{FinalState, Histogram, Location, Test, Thread};

@@ -46,14 +46,14 @@ pub struct Test {
 }
 
 /// A final state: the values of [`Test::shown`], in its order.
-pub type State = Vec<u64>;
+pub type FinalState = Vec<u64>;
 
 /// How often each final state was seen.
-pub type Histogram = BTreeMap<State, u64>;
+pub type Histogram = BTreeMap<FinalState, u64>;
 
 impl Test {
     /// Builds the final state from the values of registers and memory.
-    pub fn state(&self, registers: impl Fn(usize, usize) -> u64, memory: impl Fn(usize) -> u64) -> State {
+    pub fn state(&self, registers: impl Fn(usize, usize) -> u64, memory: impl Fn(usize) -> u64) -> FinalState {
         let value = |observable: &Observable| match *observable {
             Observable::Register { thread, register, width } => width.low(registers(thread, register)),
             Observable::Location(at) => self.locations[at].width.low(memory(at)),
@@ -76,7 +76,7 @@ impl Test {
 
     /// The answer to the test's question: for `exists` and `~exists`, whether a state with the
     /// proposition was seen; for `forall`, whether the proposition held in every state.
-    pub fn observed<'a>(&self, mut states: impl Iterator<Item = &'a State>) -> bool {
+    pub fn observed<'a>(&self, mut states: impl Iterator<Item = &'a FinalState>) -> bool {
         let proposition = &self.condition.proposition;
         match self.condition.quantifier {
             Quantifier::Exists | Quantifier::NotExists => states.any(|state| self.holds(proposition, state)),

@@ -19,7 +19,7 @@
 
 mod configuration;
 
-use super::{State, Test};
+use super::{FinalState, Test};
 use configuration::Configuration;
 use std::collections::BTreeSet;
 
@@ -73,14 +73,14 @@ pub struct Endless {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcomes {
     /// Every final state.
-    pub states: BTreeSet<State>,
+    pub states: BTreeSet<FinalState>,
     /// A thread that waits for ever, in some execution.
     pub endless: Option<Endless>,
 }
 
 /// Every final state that x86-TSO allows a test without queues; `None` if the enumeration would
 /// look at more than `most` configurations.
-pub fn allowed(test: &Test, most: usize) -> Option<BTreeSet<State>> {
+pub fn allowed(test: &Test, most: usize) -> Option<BTreeSet<FinalState>> {
     Model::paper(YoungerStores::Wait).outcomes(test, most).map(|outcomes| outcomes.states)
 }
 

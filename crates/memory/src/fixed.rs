@@ -17,13 +17,13 @@ use crate::base::ratio::Ratio;
 use baton_chipfile::config::{Chip, Distance};
 use baton_units::{CoreId, Cycles};
 
-/// The value of `State::owner` without an owner. Owners are kept as number plus one, so that an
+/// The value of `LineState::owner` without an owner. Owners are kept as number plus one, so that an
 /// all-zero state belongs to a line that no cache holds.
 const NO_OWNER: u32 = 0;
 
 /// A line's state; all-zero if the line is in no cache.
 #[derive(Clone, Copy)]
-struct State {
+struct LineState {
     /// The time from which the next request for the line can be served.
     free_at: u64,
     /// Bit set of the cores that hold the line, of the first 64 cores.
@@ -37,7 +37,7 @@ struct State {
 /// The caches of all cores.
 pub struct FixedMemory {
     chip: Chip,
-    states: Sparse<State>,
+    states: Sparse<LineState>,
     fills: Fills,
     /// The holders from the 65th core on, in additional words for each line; none on a small chip.
     more: Option<Sparse<u64>>,
@@ -71,7 +71,7 @@ impl FixedMemory {
     /// Creates empty caches for a guest memory of `lines` lines.
     pub fn new(chip: &Chip, lines: usize, random: Random) -> std::io::Result<FixedMemory> {
         let more_words = (chip.core.count as usize - 1) / 64;
-        // SAFETY: all-zero bytes are a valid `State` and valid words of a bit set, because both
+        // SAFETY: all-zero bytes are a valid `LineState` and valid words of a bit set, because both
         // consist of integers.
         let (states, more) = unsafe { (Sparse::new(lines)?, Sparse::new(lines * more_words)?) };
         Ok(FixedMemory {
@@ -302,7 +302,7 @@ impl FixedMemory {
     }
 
     /// Serves a load of a core that does not hold the line.
-    fn fetch_copy(&mut self, core: CoreId, line: Line, state: State, now: Cycles) -> Served {
+    fn fetch_copy(&mut self, core: CoreId, line: Line, state: LineState, now: Cycles) -> Served {
         if state.count == 0 {
             self.counts.fetches += 1;
             let (_, at) = self.turn(line, self.chip.cache.memory, now);

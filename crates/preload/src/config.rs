@@ -4,7 +4,7 @@
 use baton_machine::wait::SPIN_TRIES;
 use baton_machine::{Native, Wait};
 use baton_sync::barrier::{BARRIERS, UnknownBarrier};
-use baton_sync::lock::assign::{self, DEFAULT, ObjectRange, Part, Place};
+use baton_sync::lock::assign::{self, DEFAULT, MutexRange, ObjectRange, Part};
 use baton_sync::lock::{LockInfo, info, plugin};
 use baton_trace::counts;
 use baton_trace::point::CALLS;
@@ -107,7 +107,7 @@ impl Eq for Served {}
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Each {
     /// Each place with its lock, in the order of the variable; `None`: glibc serves its mutexes.
-    pub places: Vec<(Place, Option<Served>)>,
+    pub places: Vec<(MutexRange, Option<Served>)>,
     /// The lock of mutexes that belong to no listed place; `None`: glibc serves them.
     pub default: Option<Served>,
 }

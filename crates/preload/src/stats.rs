@@ -14,7 +14,7 @@ use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
 
 /// The settings that the line names, and where it goes.
-struct Settings {
+struct StatsLine {
     file: CString,
     lock: Option<String>,
     wait: Option<String>,
@@ -22,7 +22,7 @@ struct Settings {
     follow: bool,
 }
 
-static SETTINGS: AtomicPtr<Settings> = AtomicPtr::new(core::ptr::null_mut());
+static SETTINGS: AtomicPtr<StatsLine> = AtomicPtr::new(core::ptr::null_mut());
 static WRITTEN: AtomicBool = AtomicBool::new(false);
 
 /// Remembers the settings, if counters are asked for.
@@ -33,7 +33,7 @@ pub fn start(config: &Config, follow: bool) {
             Some(Locks::One(served)) => (Some(served.lock.name.to_owned()), Some(served.wait.to_string())),
             Some(Locks::Each(each)) => (Some(names(each)), None),
         };
-        let settings = Settings { file: file.clone(), lock, wait, follow };
+        let settings = StatsLine { file: file.clone(), lock, wait, follow };
         SETTINGS.store(Box::leak(Box::new(settings)), Relaxed);
     }
 }
@@ -94,7 +94,7 @@ fn sum(count: impl Fn(&Counts) -> &Count) -> u64 {
     thread::all().map(|thread| count(&thread.counts).get()).sum()
 }
 
-fn line(settings: &Settings) -> String {
+fn line(settings: &StatsLine) -> String {
     let mut line = String::new();
     let program = std::fs::read_link("/proc/self/exe").unwrap_or_default();
     let _ = write!(line, "{{\"version\":1,\"pid\":{},\"program\":", std::process::id());

@@ -45,7 +45,8 @@ fn flow(bulk: usize) -> Flow {
 const TRAFFIC: Traffic = Traffic::Made { seed: 5, suspicious: 8 };
 
 fn clusters<Q: RawQueue<Native, Item = u64>>(stages: &[u32], bulk: usize) -> clusters::Outcome {
-    let settings = clusters::Settings { flow: flow(bulk), stages: stages.to_vec(), ..clusters::Settings::default() };
+    let settings =
+        clusters::ClusterSettings { flow: flow(bulk), stages: stages.to_vec(), ..clusters::ClusterSettings::default() };
     run(settings.work::<Native, Q>(&TRAFFIC, WAIT))
 }
 
@@ -62,7 +63,7 @@ fn packets_pass_through_clusters() {
 
 fn firewall<Q: RawQueue<Native, Item = u64>>(bulk: usize, filters: u32) -> firewall::Outcome {
     let input = firewall::Input { traffic: TRAFFIC, rules: Arc::new(Rules::usual()) };
-    run(firewall::Settings { flow: flow(bulk), filters }.work::<Native, Q>(&input, WAIT))
+    run(firewall::FirewallSettings { flow: flow(bulk), filters }.work::<Native, Q>(&input, WAIT))
 }
 
 #[test]
@@ -83,15 +84,20 @@ fn a_firewall_drops_what_is_suspicious() {
 #[test]
 fn every_job_is_done_once() {
     for dispatch in [Dispatch::Slots, Dispatch::Shared, Dispatch::Dealt] {
-        let settings =
-            distributor::Settings { jobs: 301, think: Cycles(50), spread: 0.5, dispatch, ..Default::default() };
+        let settings = distributor::DistributorSettings {
+            jobs: 301,
+            think: Cycles(50),
+            spread: 0.5,
+            dispatch,
+            ..Default::default()
+        };
         let outcome = run(settings.work::<Native, R>(WAIT));
         assert_eq!(outcome.by_worker.iter().sum::<u64>(), 301, "{dispatch:?}");
         if dispatch == Dispatch::Dealt {
             assert_eq!(outcome.by_worker, [76, 75, 75, 75]);
         }
     }
-    let shared = distributor::Settings { dispatch: Dispatch::Shared, ..Default::default() };
+    let shared = distributor::DistributorSettings { dispatch: Dispatch::Shared, ..Default::default() };
     let refused = shared.work::<Native, S>(WAIT).err().unwrap().to_string();
     assert_eq!(refused, "queue `spsc` is for one consumer, and 4 workers share it");
 }
@@ -100,20 +106,20 @@ fn every_job_is_done_once() {
 fn every_task_is_done_once() {
     for dispatch in [Dispatch::Steal, Dispatch::Shared] {
         for (workers, tasks, capacity) in [(1, 1, 1), (1, 500, 64), (4, 3, 2), (4, 3000, 2), (4, 3000, 64)] {
-            let settings = tasks::Settings { workers, tasks, capacity, dispatch, ..Default::default() };
+            let settings = tasks::TaskProgramSettings { workers, tasks, capacity, dispatch, ..Default::default() };
             let outcome = run(settings.work::<Native, R>(WAIT));
             assert_eq!(outcome.by_worker.iter().sum::<u64>(), u64::from(tasks), "{dispatch:?}");
         }
     }
-    let refused = |settings: tasks::Settings| settings.work::<Native, S>(WAIT).err().unwrap().to_string();
-    let shared = tasks::Settings { dispatch: Dispatch::Shared, ..Default::default() };
+    let refused = |settings: tasks::TaskProgramSettings| settings.work::<Native, S>(WAIT).err().unwrap().to_string();
+    let shared = tasks::TaskProgramSettings { dispatch: Dispatch::Shared, ..Default::default() };
     assert_eq!(refused(shared), "queue `spsc` is for one thread on a side, and 4 workers share it");
-    let slots = tasks::Settings { dispatch: Dispatch::Slots, ..Default::default() };
+    let slots = tasks::TaskProgramSettings { dispatch: Dispatch::Slots, ..Default::default() };
     assert_eq!(refused(slots), "workers of tasks are given none by `slots`; expected steal, shared or balanced");
-    let odd = tasks::Settings { capacity: 3, ..Default::default() };
+    let odd = tasks::TaskProgramSettings { capacity: 3, ..Default::default() };
     assert!(refused(odd).contains("capacity of 3"), "{}", refused(odd));
-    assert!(refused(tasks::Settings { tasks: 0, ..Default::default() }).contains("0 tasks"));
-    let stolen = distributor::Settings { dispatch: Dispatch::Steal, ..Default::default() };
+    assert!(refused(tasks::TaskProgramSettings { tasks: 0, ..Default::default() }).contains("0 tasks"));
+    let stolen = distributor::DistributorSettings { dispatch: Dispatch::Steal, ..Default::default() };
     assert!(stolen.work::<Native, R>(WAIT).err().unwrap().to_string().contains("expected slots"));
 }
 
@@ -121,7 +127,7 @@ fn every_task_is_done_once() {
 fn workers_learn_what_one_thread_learns() {
     let data = Arc::new(Data::made(1));
     for workers in [1, 3] {
-        let settings = regression::Settings { workers, iterations: 40, ..Default::default() };
+        let settings = regression::RegressionSettings { workers, iterations: 40, ..Default::default() };
         let outcomes = [run(settings.work::<Native, R>(&data, WAIT)), run(settings.work::<Native, S>(&data, WAIT))];
         assert_eq!(outcomes[0].weights, outcomes[1].weights);
         assert!(outcomes[0].loss.1 < 0.6 * outcomes[0].loss.0 && outcomes[0].accuracy > 0.8, "{:?}", outcomes[0]);
@@ -131,11 +137,11 @@ fn workers_learn_what_one_thread_learns() {
 #[test]
 fn without_a_device_its_forms_are_refused() {
     let none = "the machine has no queue device; a chip has one with device.kind = \"qmd\", as caf16";
-    let balanced = distributor::Settings { dispatch: Dispatch::Balanced, ..Default::default() };
+    let balanced = distributor::DistributorSettings { dispatch: Dispatch::Balanced, ..Default::default() };
     assert_eq!(balanced.work::<Native, R>(WAIT).err().unwrap().to_string(), none);
-    let balanced = tasks::Settings { dispatch: Dispatch::Balanced, ..Default::default() };
+    let balanced = tasks::TaskProgramSettings { dispatch: Dispatch::Balanced, ..Default::default() };
     assert_eq!(balanced.work::<Native, R>(WAIT).err().unwrap().to_string(), none);
-    let reduced = regression::Settings { reduction: Reduction::Device, ..Default::default() };
+    let reduced = regression::RegressionSettings { reduction: Reduction::Device, ..Default::default() };
     assert_eq!(reduced.work::<Native, R>(&Arc::new(Data::made(1)), WAIT).err().unwrap().to_string(), none);
 }
 
@@ -148,11 +154,11 @@ fn cut_short<T: Measured + Clone + Send + 'static>(work: Result<Work<T>, Refused
 fn a_run_that_computed_nothing_is_noticed() {
     let input = firewall::Input { traffic: TRAFFIC, rules: Arc::new(Rules::usual()) };
     let wrong = [
-        cut_short(clusters::Settings::default().work::<Native, R>(&TRAFFIC, WAIT)),
-        cut_short(firewall::Settings::default().work::<Native, R>(&input, WAIT)),
-        cut_short(distributor::Settings::default().work::<Native, R>(WAIT)),
-        cut_short(tasks::Settings::default().work::<Native, R>(WAIT)),
-        cut_short(regression::Settings::default().work::<Native, R>(&Arc::new(Data::made(1)), WAIT)),
+        cut_short(clusters::ClusterSettings::default().work::<Native, R>(&TRAFFIC, WAIT)),
+        cut_short(firewall::FirewallSettings::default().work::<Native, R>(&input, WAIT)),
+        cut_short(distributor::DistributorSettings::default().work::<Native, R>(WAIT)),
+        cut_short(tasks::TaskProgramSettings::default().work::<Native, R>(WAIT)),
+        cut_short(regression::RegressionSettings::default().work::<Native, R>(&Arc::new(Data::made(1)), WAIT)),
     ];
     assert!(wrong.iter().all(Result::is_err), "{wrong:?}");
 }

@@ -5,7 +5,7 @@
 use baton_machine::{Native, Wait};
 use baton_programs::synthetic::fit::alike;
 use baton_programs::synthetic::set::{Set, with_draw};
-use baton_programs::synthetic::{Class, Draw, Numbered, Profile, Run};
+use baton_programs::synthetic::{Class, Draw, Numbered, Profile, SyntheticRun};
 use baton_sync::lock::{mcs::Mcs, spin_park::SpinPark};
 use baton_workloads::{Silent, Team};
 use std::num::NonZeroU32;
@@ -164,7 +164,7 @@ fn run(team: Team) -> Result<(), String> {
 fn a_draws_sections_exclude_each_other() {
     for threads in [1, 4, 16] {
         let threads = NonZeroU32::new(threads).unwrap();
-        let with = Run { threads, acquisitions: 50, line_bytes: 64, seed: 1 };
+        let with = SyntheticRun { threads, acquisitions: 50, line_bytes: 64, seed: 1 };
         assert_eq!(run(DRAW.team::<Native, Mcs<Native>, _>(with, Wait::Futex, Silent)), Ok(()));
         let wait = Wait::SpinPark(16);
         let heavy = DRAW.with_load(100.0);

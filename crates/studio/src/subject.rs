@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 use std::fmt;
 
 /// The settings of a point: names of options or of a chip's keys, with their values.
-pub type Settings<'a> = &'a [(&'a str, &'a Value)];
+pub type PointSettings<'a> = &'a [(&'a str, &'a Value)];
 
 /// A command that gives figures for a point.
 pub trait Subject: Send + Sync {
@@ -25,7 +25,7 @@ pub trait Subject: Send + Sync {
 
     /// Looks up a name that is no coordinate, such as a key of the point's chip, in the point whose
     /// settings so far are `known`.
-    fn lookup(&self, known: Settings<'_>, name: &str) -> Looked;
+    fn lookup(&self, known: PointSettings<'_>, name: &str) -> Looked;
 
     /// The figure of this name.
     ///
@@ -34,16 +34,16 @@ pub trait Subject: Send + Sync {
     fn figure(&self, name: &str) -> Result<Figure, Vec<String>>;
 
     /// The names of the figures that a sweep keeps if its space names no metrics.
-    fn usual(&self, known: Settings<'_>) -> Vec<String>;
+    fn usual(&self, known: PointSettings<'_>) -> Vec<String>;
 
     /// Reads the settings of a point, and checks them.
     ///
     /// # Errors
     /// Why the point cannot run.
-    fn prepare(&self, settings: Settings<'_>, seed: u64) -> Result<Job, Failure>;
+    fn prepare(&self, settings: PointSettings<'_>, seed: u64) -> Result<Job, Failure>;
 
     /// The command that runs the point alone.
-    fn repeat(&self, settings: Settings<'_>, seed: u64) -> String;
+    fn repeat(&self, settings: PointSettings<'_>, seed: u64) -> String;
 }
 
 /// A figure of a command.

@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// The settings of the workload.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Settings {
+pub struct ActorSettings {
     /// Number of threads. Each thread is an actor.
     pub actors: u32,
     /// Number of pings that each actor sends.
@@ -91,7 +91,7 @@ impl<M: Machine, Q: RawQueue<M, Item = u64>> Post<M, Q> {
     /// Returns whether none is left.
     fn deliver(&mut self) -> bool {
         while let Some(&(to, word)) = self.kept.front() {
-            // SAFETY: a mailbox is a queue for any number of senders, which `Settings::team`
+            // SAFETY: a mailbox is a queue for any number of senders, which `ActorSettings::team`
             // checks.
             if unsafe { self.mailboxes[to].try_enqueue(word, self.wait) }.is_err() {
                 return false;
@@ -134,7 +134,7 @@ impl Seen {
     }
 }
 
-impl Settings {
+impl ActorSettings {
     /// The actor to which an actor sends a ping: never the sender itself.
     fn receiver(&self, from: u32, number: u32) -> u32 {
         let other = mix(self.seed, Message::Ping { from, number }.word()) % u64::from(self.actors - 1);
@@ -194,7 +194,7 @@ impl Settings {
         expect("pings that came", seen.pings, u64::from(self.actors) * u64::from(self.pings))?;
         expect("answers to another ping", seen.wrong, 0)?;
         let pings = (0..self.actors).flat_map(|from| (0..self.pings).map(move |number| (from, number)));
-        let plain = pings.map(|(from, number)| Settings::digest(self.receiver(from, number), from, number));
+        let plain = pings.map(|(from, number)| ActorSettings::digest(self.receiver(from, number), from, number));
         expect("the digest of the pings", seen.digest, plain.fold(0, u64::wrapping_add))
     }
 
@@ -225,7 +225,7 @@ impl Settings {
                 Message::Ping { from, number } => {
                     M::work(think.draw());
                     seen.pings += 1;
-                    seen.digest = seen.digest.wrapping_add(Settings::digest(me, from, number));
+                    seen.digest = seen.digest.wrapping_add(ActorSettings::digest(me, from, number));
                     post.send(from, Message::Pong { number });
                 }
                 Message::Pong { number } => {
@@ -239,14 +239,14 @@ impl Settings {
     }
 }
 
-/// Makes the team of [`Settings`] with a queue of the registry.
+/// Makes the team of [`ActorSettings`] with a queue of the registry.
 #[derive(Clone, Copy)]
 pub struct Actors {
     queue: &'static QueueInfo,
-    settings: Settings,
+    settings: ActorSettings,
 }
 
-struct Make(Settings, Wait);
+struct Make(ActorSettings, Wait);
 impl<M: Machine> QueueVisitor<M> for Make {
     type Out = Result<Team, Refused>;
     fn visit<Q: RawQueue<M, Item = u64>>(self) -> Self::Out {
@@ -266,7 +266,7 @@ impl Workload for Actors {
         let (queue, actors) = (knobs.queue()?, knobs.threads.unwrap_or(4));
         let pings = knobs.iterations_or(1000).min(u64::from(u32::MAX)) as u32;
         let (think, spread, capacity, seed) = (Cycles(knobs.think), knobs.spread, knobs.capacity, knobs.seed);
-        Ok(Actors { queue, settings: Settings { actors, pings, think, spread, capacity, seed } })
+        Ok(Actors { queue, settings: ActorSettings { actors, pings, think, spread, capacity, seed } })
     }
 
     fn threads(&self) -> u32 {

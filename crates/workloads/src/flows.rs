@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// The settings of the workload.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Settings {
+pub struct FlowSettings {
     /// Number of threads that send.
     pub producers: u32,
     /// Number of threads that take packets.
@@ -117,7 +117,7 @@ struct Draw {
 }
 
 impl Draw {
-    fn new(settings: &Settings, producer: u32) -> Draw {
+    fn new(settings: &FlowSettings, producer: u32) -> Draw {
         let weight = |flow: u32| f64::from(flow + 1).powf(-settings.zipf);
         let sum: f64 = (0..settings.flows).map(weight).sum();
         let mut before = settings.elephant;
@@ -136,8 +136,8 @@ impl Draw {
 }
 
 /// One run's queues and memory.
-struct Run<M: Machine, Q: FlowQueue<M>> {
-    settings: Settings,
+struct FlowRun<M: Machine, Q: FlowQueue<M>> {
+    settings: FlowSettings,
     queue: Shared<M, Q>,
     /// The collector's queue, if the queue is ordered.
     to: Option<Shared<M, Q>>,
@@ -145,15 +145,15 @@ struct Run<M: Machine, Q: FlowQueue<M>> {
     wait: Wait,
 }
 
-impl<M: Machine, Q: FlowQueue<M>> Clone for Run<M, Q> {
+impl<M: Machine, Q: FlowQueue<M>> Clone for FlowRun<M, Q> {
     fn clone(&self) -> Self {
         let (queue, to, memory) = (self.queue.clone(), self.to.clone(), self.memory.clone());
-        Run { settings: self.settings, queue, to, memory, wait: self.wait }
+        FlowRun { settings: self.settings, queue, to, memory, wait: self.wait }
     }
 }
 
-impl<M: Machine, Q: FlowQueue<M>> Run<M, Q> {
-    fn new(settings: Settings, wait: Wait) -> Result<Self, Refused> {
+impl<M: Machine, Q: FlowQueue<M>> FlowRun<M, Q> {
+    fn new(settings: FlowSettings, wait: Wait) -> Result<Self, Refused> {
         let new = |shape, to| Q::new(shape, to).map(share::<M, Q>).map_err(Refused::because);
         let collects = settings.shape.order == FlowOrder::Ordered;
         let to = Shape { order: FlowOrder::Directed, ..settings.shape };
@@ -167,7 +167,7 @@ impl<M: Machine, Q: FlowQueue<M>> Run<M, Q> {
             through: counter(0),
             told: counter(0),
         };
-        Ok(Run { settings, queue, to, memory: share::<M, _>(memory), wait })
+        Ok(FlowRun { settings, queue, to, memory: share::<M, _>(memory), wait })
     }
 
     fn total(&self) -> u64 {
@@ -198,7 +198,7 @@ impl<M: Machine, Q: FlowQueue<M>> Run<M, Q> {
 
     fn work(&self, worker: u32) -> Seen {
         self.bind(&self.queue);
-        let Settings { think, spread, producers, shape, .. } = self.settings;
+        let FlowSettings { think, spread, producers, shape, .. } = self.settings;
         let (mut think, mut seen) = (Think::new(think, spread, u64::from(producers + worker)), Seen::default());
         loop {
             let item = self.queue.receive(self.wait);
@@ -296,13 +296,13 @@ fn jain(times: &[(u16, u64)]) -> f64 {
     if squares == 0.0 { 1.0 } else { sum * sum / (means.len() as f64 * squares) }
 }
 
-impl Settings {
+impl FlowSettings {
     /// The threads, producers first, then workers, then the collector, at a queue of type `Q`.
     ///
     /// # Errors
     /// The queue cannot be made.
     pub fn team<M: Machine, Q: FlowQueue<M>>(self, wait: Wait) -> Result<Team, Refused> {
-        let run = Run::<M, Q>::new(self, wait)?;
+        let run = FlowRun::<M, Q>::new(self, wait)?;
         let (spans, all) = (Spans::<M>::new(self.producers + self.workers + 1), Arc::new(Mutex::new(Seen::default())));
         let mut bodies: Vec<Body> = Vec::new();
         let mut add = |thread: u32, body: Box<dyn FnOnce() -> Seen + Send>| {
@@ -360,11 +360,11 @@ impl Settings {
     }
 }
 
-/// Makes the team of [`Settings`] at a queue by its name.
+/// Makes the team of [`FlowSettings`] at a queue by its name.
 #[derive(Clone, Copy)]
 pub struct Flows {
     queue: &'static str,
-    settings: Settings,
+    settings: FlowSettings,
 }
 
 impl Workload for Flows {
@@ -390,7 +390,7 @@ impl Workload for Flows {
             return Err(Refused::because(format!("{why}; expected up to {} and 1 to 65536", (1 << NUMBER) - 1)));
         }
         let shape = Shape { order: inputs.kind, capacity: knobs.capacity, window: inputs.window };
-        let settings = Settings {
+        let settings = FlowSettings {
             producers,
             workers: threads - producers - collectors,
             shape,
@@ -407,7 +407,7 @@ impl Workload for Flows {
     }
 
     fn threads(&self) -> u32 {
-        let Settings { producers, workers, shape, .. } = self.settings;
+        let FlowSettings { producers, workers, shape, .. } = self.settings;
         producers + workers + u32::from(shape.order == FlowOrder::Ordered)
     }
 

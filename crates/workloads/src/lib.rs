@@ -91,7 +91,7 @@ pub use knobs::{Knobs, Refused};
 pub use probe::{Probe, Silent};
 pub use registry::{Charge, Workload, WorkloadInfo};
 pub use shared::{Shared, share};
-pub use team::{Body, Figures, Team, Verify, expect};
+pub use team::{Body, OwnFigures, Team, Verify, expect};
 pub use think::{Think, xorshift};
 pub use timing::Figure;
 pub use work::{Kept, Work};

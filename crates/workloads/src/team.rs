@@ -10,7 +10,7 @@ pub type Body = Box<dyn FnOnce() + Send>;
 pub type Verify = Box<dyn FnOnce() -> Result<(), String> + Send>;
 
 /// What the workload measured of itself; called after a run that was not cut off.
-pub type Figures = Box<dyn FnOnce() -> Vec<Figure> + Send>;
+pub type OwnFigures = Box<dyn FnOnce() -> Vec<Figure> + Send>;
 
 /// The threads of a workload.
 pub struct Team {
@@ -19,7 +19,7 @@ pub struct Team {
     /// The check; called after a run that was not cut off.
     pub verify: Verify,
     /// The figures that the workload measured of itself.
-    pub figures: Figures,
+    pub figures: OwnFigures,
 }
 
 impl Team {

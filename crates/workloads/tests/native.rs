@@ -220,7 +220,7 @@ fn flows() {
     use baton_sync::flow::{FlowOrder, Shape, soft::Soft};
     for order in [FlowOrder::Parallel, FlowOrder::Atomic, FlowOrder::Ordered] {
         for (capacity, window) in [(1, 1), (8, 4)] {
-            let settings = baton_workloads::flows::Settings {
+            let settings = baton_workloads::flows::FlowSettings {
                 producers: 2,
                 workers: 3,
                 shape: Shape { order, capacity, window },

@@ -17,15 +17,15 @@ TASK = "crates/chip/src/os/task.rs"
 
 MUTANTS = [
     # Mutants of sending a signal.
-    Mutant("send: one that has ended is sent to", SIGNAL, "if self.threads[id as usize].state == State::Done {\n            return false;",
-           "if self.threads[id as usize].state == State::Done && !@ {\n            return false;"),
+    Mutant("send: one that has ended is sent to", SIGNAL, "if self.threads[id as usize].state == ThreadState::Done {\n            return false;",
+           "if self.threads[id as usize].state == ThreadState::Done && !@ {\n            return false;"),
     Mutant("send: a blocked one interrupts", SIGNAL, "        if !blocked {\n            self.interrupt_for_signal(id);", "        if !blocked || @ {\n            self.interrupt_for_signal(id);",
            "the target looks, finds it blocked, and goes on"),
     Mutant("send: without the interrupt's price", SIGNAL, "self.interrupt_cpu(cpu, self.chip.os.interrupt.cost.0);", ""),
     Mutant("send: no packet is noticed", SIGNAL, "            self.notices_signal(id);\n        }\n    }", "            if !@ { self.notices_signal(id); }\n        }\n    }"),
     # Mutants of what a signal interrupts.
-    Mutant("notice: a computation goes on", SIGNAL, "State::Working(until) if !kernel => self.cut_short(id, until),", "State::Working(until) if !kernel && !@ => self.cut_short(id, until),"),
-    Mutant("notice: an idle wait goes on", SIGNAL, "State::IdleWait => self.end_idle_wait(id, Ended::Interrupted),", "State::IdleWait => if !@ { self.end_idle_wait(id, Ended::Interrupted) },",
+    Mutant("notice: a computation goes on", SIGNAL, "ThreadState::Working(until) if !kernel => self.cut_short(id, until),", "ThreadState::Working(until) if !kernel && !@ => self.cut_short(id, until),"),
+    Mutant("notice: an idle wait goes on", SIGNAL, "ThreadState::IdleWait => self.end_idle_wait(id, Ended::Interrupted),", "ThreadState::IdleWait => if !@ { self.end_idle_wait(id, Ended::Interrupted) },",
            "the interrupt has ended it already"),
     Mutant("notice: a sleep goes on", SIGNAL, "if task.has_run && task.is_interrupted() {", "if task.has_run && task.is_interrupted() && !@ {"),
     Mutant("notice: one that has not begun begins", SIGNAL, "if task.has_run && task.is_interrupted() {", "if (task.has_run || @) && task.is_interrupted() {"),

@@ -26,17 +26,17 @@ pub(crate) struct Marks {
 }
 
 /// The saved hints of a thread, and since when it has waited for its lock.
-pub(crate) struct Said(Option<LockRequest>, Option<LockHint>, Option<u64>);
+pub(crate) struct SavedHints(Option<LockRequest>, Option<LockHint>, Option<u64>);
 
 impl Marks {
     /// Saves the hints before a signal handler runs, because the handler's accesses are not what
     /// the locks announced.
-    pub(crate) fn save(&mut self) -> Said {
-        Said(self.hint.take(), self.last_hint.take(), self.waits_since.take())
+    pub(crate) fn save(&mut self) -> SavedHints {
+        SavedHints(self.hint.take(), self.last_hint.take(), self.waits_since.take())
     }
 
     /// Restores the hints after the handler.
-    pub(crate) fn restore(&mut self, said: Said) {
+    pub(crate) fn restore(&mut self, said: SavedHints) {
         (self.hint, self.last_hint, self.waits_since) = (said.0, said.1, said.2);
     }
 

@@ -15,7 +15,7 @@ use corosensei::Yielder;
 
 /// What a thread is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum State {
+pub(crate) enum ThreadState {
     /// Waits in a run queue.
     Ready,
     /// Has been given a CPU, which is switching to the thread or waking up for it.
@@ -64,7 +64,7 @@ pub(crate) enum Ended {
 /// A guest thread: what all rooms need of it, and each room's own part.
 pub(crate) struct Thread {
     pub(crate) name: String,
-    pub(crate) state: State,
+    pub(crate) state: ThreadState,
     /// The CPU that the thread has, or had last: a context of a core.
     pub(crate) cpu: u32,
     /// That core.
@@ -95,7 +95,7 @@ impl Thread {
     pub(crate) fn new(name: String, number: u32, os: Task, now: u64) -> Thread {
         Thread {
             name,
-            state: State::Ready,
+            state: ThreadState::Ready,
             cpu: 0,
             core: CoreId(0),
             resume: Resume::Guest,

@@ -10,7 +10,7 @@ use crate::device::packet::{Landing, PacketAt};
 use crate::engine::current::{charge, devices, operate, own, suspend, with};
 use crate::engine::reason::Reason;
 use crate::engine::state::Engine;
-use crate::engine::thread::State;
+use crate::engine::thread::ThreadState;
 use crate::issue::drain::{buffered, most_entries, room};
 use crate::issue::stall::stall;
 use baton_chipfile::peripheral::port::{Hold, Request};
@@ -25,7 +25,14 @@ impl Engine {
     pub(crate) fn send_requests(&mut self, id: ThreadId) {
         let now = self.now;
         let thread = &mut self.threads[id as usize];
-        if matches!(thread.state, State::Ready | State::Starting | State::Cancelling | State::Asleep | State::Done) {
+        if matches!(
+            thread.state,
+            ThreadState::Ready
+                | ThreadState::Starting
+                | ThreadState::Cancelling
+                | ThreadState::Asleep
+                | ThreadState::Done
+        ) {
             return;
         }
         let Some(devices) = &mut self.devices else { return };
@@ -79,7 +86,7 @@ impl Engine {
     pub(crate) fn call_back_requests(&mut self, id: ThreadId) {
         let now = self.now;
         let thread = &mut self.threads[id as usize];
-        thread.state = State::Cancelling;
+        thread.state = ThreadState::Cancelling;
         let Some(devices) = &mut self.devices else { return };
         let under_way = thread.pipeline.buffer.asked().filter(|request| request.sent);
         devices.call_back(id, thread.cpu, under_way.map(|request| request.packet), now);
@@ -99,7 +106,7 @@ impl Engine {
     /// if the thread is ending, its coroutine continues instead.
     fn look_at_cancelling(&mut self, id: ThreadId) {
         let thread = &self.threads[id as usize];
-        if thread.state != State::Cancelling || thread.pipeline.buffer.under_way() != 0 {
+        if thread.state != ThreadState::Cancelling || thread.pipeline.buffer.under_way() != 0 {
             return;
         }
         let dying = thread.os.dying;
@@ -107,7 +114,7 @@ impl Engine {
             devices.begin_anew(id);
         }
         if dying {
-            self.threads[id as usize].state = State::Running;
+            self.threads[id as usize].state = ThreadState::Running;
             self.queue.put(Event::thread(id), self.now, Rank::Next);
         } else {
             (self.above.stand_aside)(self, id, Reason::Device);

@@ -8,7 +8,7 @@ use crate::device::agenda::DeviceEvent;
 use crate::device::attached::Consequence;
 use crate::device::packet::{Packet, PacketAt};
 use crate::engine::state::{Engine, Step};
-use crate::engine::thread::State;
+use crate::engine::thread::ThreadState;
 use baton_chipfile::peripheral::port::Answer;
 use baton_machine::device::Words;
 use baton_memory::{Carried, Transport};
@@ -133,7 +133,7 @@ impl Engine {
         let running = self.os.cpus[cpu as usize].current.map(|id| &self.threads[id as usize]);
         let ends = match running {
             // Handlers that have already delayed the computation come first.
-            Some(thread) if matches!(thread.state, State::Working(_)) => thread.pace.still_until.max(self.now),
+            Some(thread) if matches!(thread.state, ThreadState::Working(_)) => thread.pace.still_until.max(self.now),
             _ => self.now + self.cores.clocks.whole(core, cost),
         };
         self.queue.put(Event::timeout(waiter), ends, Rank::Next);

@@ -4,7 +4,7 @@
 use crate::base::event::Event;
 use crate::base::thread::ThreadId;
 use crate::engine::state::Engine;
-use crate::engine::thread::{Ended, State};
+use crate::engine::thread::{Ended, ThreadState};
 use crate::engine::waiting::Waited;
 use crate::os::cpu::Roused;
 use baton_memory::Line;
@@ -27,7 +27,7 @@ impl Engine {
     /// roused, if any.
     pub(crate) fn rouse_sleeper(&mut self, id: ThreadId, bucket: Line) -> Roused {
         let thread = &mut self.threads[id as usize];
-        if thread.state != State::Asleep || !matches!(thread.wait.waits_on, Some((Waited::Cell(_), _))) {
+        if thread.state != ThreadState::Asleep || !matches!(thread.wait.waits_on, Some((Waited::Cell(_), _))) {
             return Roused::Nobody;
         }
         thread.ended = Ended::Woken;

@@ -5,7 +5,7 @@ use crate::base::queue::Rank;
 use crate::base::thread::ThreadId;
 use crate::engine::reason::Reason;
 use crate::engine::state::{Engine, Step};
-use crate::engine::thread::State;
+use crate::engine::thread::ThreadState;
 use crate::os::governor::{ClockFigures, Done, governed};
 use baton_memory::{Memory, Part};
 use baton_sched::governor::{Governed, Governor};
@@ -48,11 +48,11 @@ impl Engine {
             times[Reason::Monitor as usize],
         ];
         let at = match thread.state {
-            State::Working(_) | State::Starting | State::Interrupted => 0,
-            State::Running | State::Cancelling => 1,
-            State::Spinning => 2,
-            State::IdleWait => 3,
-            State::Ready | State::Asleep | State::Done => return done,
+            ThreadState::Working(_) | ThreadState::Starting | ThreadState::Interrupted => 0,
+            ThreadState::Running | ThreadState::Cancelling => 1,
+            ThreadState::Spinning => 2,
+            ThreadState::IdleWait => 3,
+            ThreadState::Ready | ThreadState::Asleep | ThreadState::Done => return done,
         };
         done[at] += open;
         done

@@ -12,7 +12,7 @@ use crate::base::thread::ThreadId;
 use crate::base::token::{Asked, Token};
 use crate::engine::reason::Reason;
 use crate::engine::state::Engine;
-use crate::engine::thread::{Resume, State};
+use crate::engine::thread::{Resume, ThreadState};
 use crate::os::task::Handler;
 use baton_memory::{Access, Answer, Memory, Request};
 use baton_units::Cycles;
@@ -28,7 +28,7 @@ impl Engine {
     pub(crate) fn begin_handlers(&mut self, id: ThreadId, handlers: u32, code: u64) {
         let left = handlers * self.handler_lines();
         let thread = &mut self.threads[id as usize];
-        (thread.state, thread.os.handler) = (State::Interrupted, Handler { left, code });
+        (thread.state, thread.os.handler) = (ThreadState::Interrupted, Handler { left, code });
         self.handler_goes_on(id);
     }
 
@@ -71,7 +71,7 @@ impl Engine {
         let thread = &mut self.threads[id as usize];
         thread.charge(Reason::Kernel, now);
         let Resume::Work(left) = std::mem::replace(&mut thread.resume, Resume::Guest) else {
-            thread.state = State::Running;
+            thread.state = ThreadState::Running;
             return true;
         };
         if self.computes_on(id, left) {

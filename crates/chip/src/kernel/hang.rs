@@ -9,7 +9,7 @@
 
 use crate::base::thread::ThreadId;
 use crate::engine::state::Engine;
-use crate::engine::thread::State;
+use crate::engine::thread::ThreadState;
 use crate::engine::waiting::Waited;
 use crate::os::state::Quiet;
 use baton_memory::Memory;
@@ -18,7 +18,7 @@ impl Engine {
     /// What a thread waits for, and since when.
     pub(crate) fn waits(&self, id: ThreadId) -> Option<(Waited, u64)> {
         let thread = &self.threads[id as usize];
-        match self.devices.as_ref().filter(|_| thread.state == State::Cancelling) {
+        match self.devices.as_ref().filter(|_| thread.state == ThreadState::Cancelling) {
             None => thread.wait.waits_on,
             // The thread waits for the answer of a device, whatever it did when it lost its CPU.
             Some(devices) => {
@@ -36,7 +36,7 @@ impl Engine {
             return None;
         }
         let mut newest = 0;
-        for (id, thread) in (0..).zip(&self.threads).filter(|(_, thread)| thread.state != State::Done) {
+        for (id, thread) in (0..).zip(&self.threads).filter(|(_, thread)| thread.state != ThreadState::Done) {
             let (on, since) = self.waits(id)?;
             let stores = thread.pipeline.buffer.stores() != 0 && !self.is_blocked(id);
             if on == Waited::Time || thread.wait.bounded || stores {
@@ -64,19 +64,19 @@ impl Engine {
         };
         let os = &self.chip.os;
         let undisturbed = (os.interrupt.tick.0 == 0 || os.interrupt.tick_cost.0 == 0 && self.handler_lines() == 0)
-            && !self.threads.iter().any(|thread| matches!(thread.state, State::Ready | State::Starting));
+            && !self.threads.iter().any(|thread| matches!(thread.state, ThreadState::Ready | ThreadState::Starting));
         self.threads.iter().all(|thread| match thread.state {
-            State::Done => true,
+            ThreadState::Done => true,
             // The thread is about to look at a signal.
             _ if thread.os.is_interrupted() => false,
-            State::Asleep => true,
+            ThreadState::Asleep => true,
             // The thread would have noticed a store at once.
-            State::Spinning | State::IdleWait if thread.wait.watches => true,
+            ThreadState::Spinning | ThreadState::IdleWait if thread.wait.watches => true,
             // No interrupt will reach the halted CPU.
-            State::IdleWait if undisturbed => true,
+            ThreadState::IdleWait if undisturbed => true,
             // The thread stalls for a device that has nothing to do.
-            State::Running if matches!(thread.wait.waits_on, Some((Waited::Device(_), _))) => true,
-            State::Cancelling => true,
+            ThreadState::Running if matches!(thread.wait.waits_on, Some((Waited::Device(_), _))) => true,
+            ThreadState::Cancelling => true,
             _ => thread.wait.looked > quiet.from,
         })
     }

@@ -13,7 +13,7 @@ use crate::base::queue::Rank;
 use crate::base::thread::{OUTSIDE, ThreadId};
 use crate::engine::reason::Reason;
 use crate::engine::state::{Engine, Step};
-use crate::engine::thread::{Ended, Resume, State};
+use crate::engine::thread::{Ended, Resume, ThreadState};
 use crate::os::cpu::Roused;
 use crate::os::state::WakeUp;
 use baton_chipfile::config::Ipi;
@@ -46,7 +46,7 @@ impl Engine {
         }
         let cost = self.cores.clocks.whole(self.os.cpus[cpu as usize].core, cost);
         match self.threads[id as usize].state {
-            State::Working(until) if touches => {
+            ThreadState::Working(until) if touches => {
                 self.queue.cancel(Event::thread(id));
                 let left = self.rest_of(id, until);
                 self.forget_still(id);
@@ -56,8 +56,8 @@ impl Engine {
                 self.begin_handlers(id, 1, cost);
                 self.share_core(self.core_of(id));
             }
-            State::Working(until) => self.steal(id, until, cost),
-            State::Spinning => {
+            ThreadState::Working(until) => self.steal(id, until, cost),
+            ThreadState::Spinning => {
                 if self.interrupt_spin(id) {
                     let thread = &mut self.threads[id as usize];
                     thread.charge(Reason::Spin, now);
@@ -66,15 +66,17 @@ impl Engine {
                     self.owes(id, cost);
                 }
             }
-            State::IdleWait => {
+            ThreadState::IdleWait => {
                 self.owes(id, cost);
                 self.end_idle_wait(id, Ended::Interrupted);
             }
-            State::Running | State::Starting | State::Interrupted | State::Cancelling => self.owes(id, cost),
+            ThreadState::Running | ThreadState::Starting | ThreadState::Interrupted | ThreadState::Cancelling => {
+                self.owes(id, cost)
+            }
             // The thread has ended and is about to leave its CPU, so the handler takes no thread's
             // cycles.
-            State::Done => {}
-            State::Ready | State::Asleep => unreachable!("a thread that does not run has CPU {cpu}"),
+            ThreadState::Done => {}
+            ThreadState::Ready | ThreadState::Asleep => unreachable!("a thread that does not run has CPU {cpu}"),
         }
     }
 

@@ -13,7 +13,7 @@ use crate::core::pipeline::Stall;
 use crate::engine::current::{charge, own, suspend, suspend_unless, with};
 use crate::engine::reason::Reason;
 use crate::engine::state::Engine;
-use crate::engine::thread::{Ended, State};
+use crate::engine::thread::{Ended, ThreadState};
 use crate::engine::waiting::Waited;
 use crate::issue::stall::stall;
 
@@ -21,35 +21,35 @@ impl Engine {
     /// Kills a thread.
     pub(crate) fn kill(&mut self, id: ThreadId) {
         let thread = &mut self.threads[id as usize];
-        if thread.state == State::Done || thread.os.killed {
+        if thread.state == ThreadState::Done || thread.os.killed {
             return;
         }
         (thread.os.killed, thread.os.signalled, thread.os.preempt) = (true, true, true);
         self.leaves_work(id);
         match self.threads[id as usize].state {
-            State::Asleep if self.threads[id as usize].os.is_interrupted() => self.end_sleep(id),
-            State::Working(until) => self.cut_short(id, until),
-            State::Spinning => {
+            ThreadState::Asleep if self.threads[id as usize].os.is_interrupted() => self.end_sleep(id),
+            ThreadState::Working(until) => self.cut_short(id, until),
+            ThreadState::Spinning => {
                 if self.interrupt_spin(id) {
                     self.goes_on(id);
                 }
             }
-            State::IdleWait => self.end_idle_wait(id, Ended::Interrupted),
-            State::Running if let Some(stall) = self.stalls_for_device(id) => {
+            ThreadState::IdleWait => self.end_idle_wait(id, Ended::Interrupted),
+            ThreadState::Running if let Some(stall) = self.stalls_for_device(id) => {
                 self.charge_stall(id, stall);
                 self.threads[id as usize].pipeline.stall = None;
                 self.goes_on(id);
             }
             // Before it dies, the thread ends its operation, comes onto a CPU, or completes a sleep
             // that no signal interrupts.
-            State::Running | State::Starting | State::Interrupted | State::Cancelling => {}
-            State::Ready | State::Asleep | State::Done => {}
+            ThreadState::Running | ThreadState::Starting | ThreadState::Interrupted | ThreadState::Cancelling => {}
+            ThreadState::Ready | ThreadState::Asleep | ThreadState::Done => {}
         }
     }
 
     /// The thread's coroutine continues now.
     pub(super) fn goes_on(&mut self, id: ThreadId) {
-        self.threads[id as usize].state = State::Running;
+        self.threads[id as usize].state = ThreadState::Running;
         self.queue.put(Event::thread(id), self.now, Rank::Next);
     }
 

@@ -4,7 +4,7 @@ use crate::base::event::Event;
 use crate::base::queue::Rank;
 use crate::base::thread::ThreadId;
 use crate::engine::state::{Engine, Step};
-use crate::engine::thread::State;
+use crate::engine::thread::ThreadState;
 use crate::os::cpu::Doing;
 use crate::os::refused::Refused;
 use baton_sched as sched;
@@ -94,7 +94,7 @@ impl Engine {
             return Err(Refused::Cores { chip: self.chip.name.clone(), asked: core.0 + 1, has: self.chip.core.count });
         }
         if !online {
-            for thread in self.threads.iter().filter(|thread| thread.state != State::Done) {
+            for thread in self.threads.iter().filter(|thread| thread.state != ThreadState::Done) {
                 self.some_on(&thread.name, &thread.os.affinity, &cpus)?;
             }
         }
@@ -119,7 +119,7 @@ impl Engine {
         let affinity = self.allowed(&self.threads[id as usize].name, cores, cpus)?;
         let thread = &mut self.threads[id as usize];
         thread.os.affinity = affinity.clone();
-        if thread.state != State::Done {
+        if thread.state != ThreadState::Done {
             self.tell(|policy, now, out| policy.set_affinity(now, sched::ThreadId(id), &affinity, out));
             self.decide();
         }

@@ -6,7 +6,7 @@ use crate::base::thread::ThreadId;
 use crate::clock::domain::Remaining;
 use crate::engine::reason::Reason;
 use crate::engine::state::Engine;
-use crate::engine::thread::{Ended, Resume, State};
+use crate::engine::thread::{Ended, Resume, ThreadState};
 use crate::engine::waiting::Waited;
 use crate::os::cpu::{Doing, Roused};
 use baton_chipfile::config::os::WakeSpread;
@@ -22,7 +22,7 @@ impl Engine {
         let thread = &mut self.threads[id as usize];
         thread.charge(reason, now);
         thread.wait.waits_on = None;
-        thread.state = State::Ready;
+        thread.state = ThreadState::Ready;
         self.os.ready += 1;
         self.app_can_run(id, true);
         self.tell(|policy, now, out| policy.wake(now, sched::ThreadId(id), out));
@@ -83,13 +83,13 @@ impl Engine {
             return;
         }
         match self.threads[id as usize].state {
-            State::Working(until) => {
+            ThreadState::Working(until) => {
                 self.queue.cancel(Event::thread(id));
                 let left = self.rest_of(id, until);
                 self.forget_still(id);
                 self.step_aside(id, Resume::Work(left), Reason::Work);
             }
-            State::Spinning => {
+            ThreadState::Spinning => {
                 if self.interrupt_spin(id) {
                     self.step_aside(id, Resume::Guest, Reason::Spin);
                 } else {
@@ -98,25 +98,25 @@ impl Engine {
             }
             // The interrupt ends the idle wait, and the thread gives up the CPU when it has left
             // the wait.
-            State::IdleWait => {
+            ThreadState::IdleWait => {
                 let thread = &mut self.threads[id as usize];
                 (thread.os.preempt, thread.os.leaves) = (true, true);
                 self.end_idle_wait(id, Ended::Interrupted);
             }
-            State::Running if let Some(stall) = self.stalls_for_device(id) => {
+            ThreadState::Running if let Some(stall) = self.stalls_for_device(id) => {
                 self.charge_stall(id, stall);
                 self.threads[id as usize].pipeline.stall = None;
                 self.step_aside(id, Resume::Guest, Reason::Device);
             }
-            State::Running | State::Starting | State::Interrupted => {
+            ThreadState::Running | ThreadState::Starting | ThreadState::Interrupted => {
                 let thread = &mut self.threads[id as usize];
                 (thread.os.preempt, thread.os.leaves) = (true, true);
             }
             // The thread leaves when it knows the fate of its requests.
-            State::Cancelling => {}
+            ThreadState::Cancelling => {}
             // The thread is about to leave, after it has woken the threads that wait for its end.
-            State::Done => {}
-            State::Ready | State::Asleep => unreachable!("a thread that does not run has CPU {cpu}"),
+            ThreadState::Done => {}
+            ThreadState::Ready | ThreadState::Asleep => unreachable!("a thread that does not run has CPU {cpu}"),
         }
     }
 
@@ -139,7 +139,7 @@ impl Engine {
         let now = self.now;
         let thread = &mut self.threads[id as usize];
         thread.charge(reason, now);
-        thread.state = State::Ready;
+        thread.state = ThreadState::Ready;
         self.os.ready += 1;
         if matches!(thread.wait.waits_on, Some((Waited::Device(_), _))) {
             // The thread has looked for the device's answer, in vain.
@@ -195,7 +195,7 @@ impl Engine {
         self.meter_move(id, core);
         let thread = &mut self.threads[id as usize];
         thread.charge(Reason::Ready, now);
-        thread.state = State::Starting;
+        thread.state = ThreadState::Starting;
         self.os.ready -= 1;
         let moved = thread.os.has_run && thread.core != core;
         (thread.cpu, thread.core, thread.os.has_run) = (cpu, core, true);
@@ -223,7 +223,7 @@ impl Engine {
         here.turn(Doing::Busy, now, &self.chip.os);
         let thread = &mut self.threads[id as usize];
         thread.charge(reason, now);
-        thread.state = State::Running;
+        thread.state = ThreadState::Running;
         if thread.pipeline.buffer.requests() != 0 {
             // These are requests that the thread had called back, and requests whose older stores
             // were written in the meantime.
@@ -259,7 +259,7 @@ impl Engine {
         let leaves = std::mem::take(&mut thread.os.leaves);
         thread.os.preempt = false;
         let until = self.end_of(id, left);
-        self.threads[id as usize].state = State::Working(until);
+        self.threads[id as usize].state = ThreadState::Working(until);
         self.queue.put(Event::thread(id), until, Rank::Next);
         // The thread demands its share of the core again.
         self.share_core(self.core_of(id));
@@ -269,7 +269,7 @@ impl Engine {
     /// A new thread, which has no CPU yet, can run from `at` on.
     pub(crate) fn sleep_until_start(&mut self, id: ThreadId, at: u64) {
         let thread = &mut self.threads[id as usize];
-        thread.state = State::Asleep;
+        thread.state = ThreadState::Asleep;
         thread.wait.waits_on = Some((Waited::Time, self.now));
         self.queue.put(Event::timeout(id), at, Rank::Next);
     }
@@ -281,7 +281,7 @@ impl Engine {
         if thread.os.futex_sleep != sleep {
             // The thread has given up in the meantime.
             Roused::Nobody
-        } else if thread.state == State::Asleep {
+        } else if thread.state == ThreadState::Asleep {
             thread.ended = Ended::Woken;
             self.queue.cancel(Event::timeout(id));
             self.wake_sleeper(id, None)
@@ -307,7 +307,7 @@ impl Engine {
             return;
         }
         let thread = &mut self.threads[id as usize];
-        thread.state = State::Asleep;
+        thread.state = ThreadState::Asleep;
         thread.wait.waits_on = Some((on, now));
         (thread.os.leaves, thread.os.wanted) = (false, false);
         thread.os.preempt = thread.os.is_due();
@@ -328,6 +328,6 @@ impl Engine {
         let cpu = self.threads[self.running as usize].cpu;
         let scheduler = &self.os.policy.scheduler;
         let mut threads = (0..).zip(&self.threads);
-        threads.any(|(id, thread)| thread.state == State::Ready && scheduler.place(sched::ThreadId(id)).0 == cpu)
+        threads.any(|(id, thread)| thread.state == ThreadState::Ready && scheduler.place(sched::ThreadId(id)).0 == cpu)
     }
 }

@@ -7,7 +7,7 @@
 //! on a processor: the store buffer with its requests to devices, and independent loads under way.
 
 use crate::contexts::share::Demand;
-use crate::core::mark::Said;
+use crate::core::mark::SavedHints;
 use crate::engine::state::Engine;
 use crate::engine::waiting::Waited;
 use crate::os::signal::SignalSet;
@@ -19,7 +19,7 @@ pub(crate) struct Saved {
     /// thread last looked.
     wait: (Option<(Waited, u64)>, bool, u64),
     /// The hints that the thread's locks have given.
-    said: Said,
+    said: SavedHints,
     demand: Demand,
     /// Whether the thread's wait has PAUSE between its tries.
     pauses: bool,

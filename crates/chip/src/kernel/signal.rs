@@ -9,7 +9,7 @@
 use crate::base::event::Event;
 use crate::base::thread::ThreadId;
 use crate::engine::state::Engine;
-use crate::engine::thread::{Ended, Resume, State};
+use crate::engine::thread::{Ended, Resume, ThreadState};
 use crate::engine::waiting::Waited;
 use crate::os::app::App;
 use crate::os::signal::{Action, Actions, Death, Fate, Signal, SignalSet};
@@ -19,7 +19,7 @@ impl Engine {
     /// Sends a signal to a thread. Returns false if the thread has ended.
     pub(crate) fn send_signal(&mut self, id: ThreadId, signal: Signal) -> bool {
         let task = &self.threads[id as usize].os;
-        if self.threads[id as usize].state == State::Done {
+        if self.threads[id as usize].state == ThreadState::Done {
             return false;
         }
         let blocked = task.signals.blocked.has(signal);
@@ -57,10 +57,10 @@ impl Engine {
         thread.os.signalled = true;
         let cpu = thread.cpu;
         let runs = match thread.state {
-            State::Running | State::Working(_) | State::Spinning | State::IdleWait => true,
-            State::Interrupted | State::Cancelling => true,
+            ThreadState::Running | ThreadState::Working(_) | ThreadState::Spinning | ThreadState::IdleWait => true,
+            ThreadState::Interrupted | ThreadState::Cancelling => true,
             // The kernel checks for signals when it has switched to the thread.
-            State::Starting | State::Ready | State::Asleep | State::Done => false,
+            ThreadState::Starting | ThreadState::Ready | ThreadState::Asleep | ThreadState::Done => false,
         };
         if let Some(from) = self.other_than(cpu).filter(|_| runs) {
             if self.send_interrupt(from, cpu) {
@@ -96,24 +96,28 @@ impl Engine {
         match state {
             // A thread that has not begun to run is not woken: it checks for signals when it
             // begins.
-            State::Asleep => {
+            ThreadState::Asleep => {
                 let task = &self.threads[id as usize].os;
                 if task.has_run && task.is_interrupted() {
                     self.tell_waker();
                     self.end_sleep(id);
                 }
             }
-            State::IdleWait => self.end_idle_wait(id, Ended::Interrupted),
-            State::Running if !kernel => {
+            ThreadState::IdleWait => self.end_idle_wait(id, Ended::Interrupted),
+            ThreadState::Running if !kernel => {
                 if let Some(stall) = self.stalls_for_device(id) {
                     self.charge_stall(id, stall);
                     self.threads[id as usize].pipeline.stall = None;
                     self.goes_on(id);
                 }
             }
-            State::Working(until) if !kernel => self.cut_short(id, until),
-            State::Spinning if !kernel && self.interrupt_spin(id) => self.goes_on(id),
-            State::Ready | State::Starting | State::Interrupted | State::Cancelling if !kernel => self.leaves_work(id),
+            ThreadState::Working(until) if !kernel => self.cut_short(id, until),
+            ThreadState::Spinning if !kernel && self.interrupt_spin(id) => self.goes_on(id),
+            ThreadState::Ready | ThreadState::Starting | ThreadState::Interrupted | ThreadState::Cancelling
+                if !kernel =>
+            {
+                self.leaves_work(id)
+            }
             // The thread finishes its kernel work first, or has ended.
             _ => {}
         }

@@ -6,7 +6,7 @@ use crate::base::thread::{OUTSIDE, ThreadId};
 use crate::base::token::{Asked, Token};
 use crate::engine::reason::Reason;
 use crate::engine::state::{Engine, Step};
-use crate::engine::thread::{Ended, State};
+use crate::engine::thread::{Ended, ThreadState};
 use crate::engine::waiting::Waited;
 use baton_memory::{Memory, Notice, Part, Parts};
 
@@ -43,28 +43,28 @@ impl Engine {
     fn own_event(&mut self, id: ThreadId) -> Step {
         let thread = &mut self.threads[id as usize];
         match thread.state {
-            State::Running => {}
-            State::Working(_) => thread.state = State::Running,
-            State::Spinning => {
-                thread.state = State::Running;
+            ThreadState::Running => {}
+            ThreadState::Working(_) => thread.state = ThreadState::Running,
+            ThreadState::Spinning => {
+                thread.state = ThreadState::Running;
                 self.unwatch(id);
             }
-            State::IdleWait => {
+            ThreadState::IdleWait => {
                 if !self.idle_wait_event(id) {
                     return Step::Handled;
                 }
             }
-            State::Interrupted => {
+            ThreadState::Interrupted => {
                 if !self.handler_event(id) {
                     return Step::Handled;
                 }
             }
-            State::Starting => {
+            ThreadState::Starting => {
                 if !self.started(id) {
                     return Step::Handled;
                 }
             }
-            State::Ready | State::Cancelling | State::Asleep | State::Done => {
+            ThreadState::Ready | ThreadState::Cancelling | ThreadState::Asleep | ThreadState::Done => {
                 unreachable!("thread {id} has an event at {} in state {:?}", self.now, thread.state)
             }
         }
@@ -73,7 +73,7 @@ impl Engine {
 
     fn timed_out(&mut self, id: ThreadId) -> Step {
         let thread = &mut self.threads[id as usize];
-        debug_assert_eq!(thread.state, State::Asleep);
+        debug_assert_eq!(thread.state, ThreadState::Asleep);
         thread.ended = Ended::Expired;
         // With futexes in guest memory, the sleeper itself leaves the queue when it runs.
         if let Some((Waited::Cell(offset), _)) = thread.wait.waits_on
@@ -138,7 +138,7 @@ impl Engine {
         let now = self.now;
         let thread = &mut self.threads[id as usize];
         thread.charge(Reason::Work, now);
-        thread.state = State::Done;
+        thread.state = ThreadState::Done;
         self.os.alive -= 1;
         self.os.free_numbers.insert(thread.local.index());
         for joiner in std::mem::take(&mut thread.os.joiners) {
@@ -157,8 +157,8 @@ impl Engine {
     pub(crate) fn check(&self) {
         let on_cpu = self.os.cpus.iter().filter(|cpu| cpu.current.is_some()).count();
         let count = |state| self.threads.iter().filter(|thread| thread.state == state).count();
-        assert_eq!(on_cpu + count(State::Ready) + count(State::Asleep), self.os.alive, "a thread is lost");
-        for (i, thread) in self.threads.iter().enumerate().filter(|(_, thread)| thread.state == State::Ready) {
+        assert_eq!(on_cpu + count(ThreadState::Ready) + count(ThreadState::Asleep), self.os.alive, "a thread is lost");
+        for (i, thread) in self.threads.iter().enumerate().filter(|(_, thread)| thread.state == ThreadState::Ready) {
             let cpu = self.os.policy.scheduler.place(baton_sched::ThreadId(i as u32));
             assert!(thread.os.affinity.has(cpu), "thread {i} waits for CPU {cpu} and may not run there");
             assert!(self.os.cpus[cpu.0 as usize].current.is_some(), "CPU {cpu} idles while thread {i} waits for it");
@@ -167,7 +167,7 @@ impl Engine {
             let spent: u64 = thread.stats.times.iter().sum();
             assert_eq!(spent, thread.stats.since - thread.stats.born, "thread {i}: cycles without a reason");
             assert!(
-                thread.state != State::Done || thread.pipeline.buffer.len() == 0,
+                thread.state != ThreadState::Done || thread.pipeline.buffer.len() == 0,
                 "thread {i} ended with stores on their way"
             );
         }

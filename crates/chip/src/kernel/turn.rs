@@ -7,7 +7,7 @@ use crate::base::queue::Rank;
 use crate::engine::current::{charge, own, suspend_unless, with};
 use crate::engine::reason::Reason;
 use crate::engine::state::Engine;
-use crate::engine::thread::{Resume, State};
+use crate::engine::thread::{Resume, ThreadState};
 
 /// The running thread gives up its core if the core is wanted, and stands still while the core
 /// changes its mode.
@@ -49,7 +49,7 @@ pub(super) fn give_up_core() {
         suspend_unless(|engine| {
             let over = engine.over(engine.now + due, Rank::Next);
             if !over {
-                engine.threads[engine.running as usize].state = State::Interrupted;
+                engine.threads[engine.running as usize].state = ThreadState::Interrupted;
             }
             over
         });

@@ -13,7 +13,7 @@ use crate::base::thread::OUTSIDE;
 use crate::engine::current::{chip, guest, now, offset_of as offset, operate, own, run_as, running, with};
 use crate::engine::reason::Reason;
 use crate::engine::state::Engine;
-use crate::engine::thread::State;
+use crate::engine::thread::ThreadState;
 use crate::engine::waiting::Waited;
 use crate::machine::kernel::kernel;
 pub use crate::os::app::Spawn;
@@ -60,7 +60,7 @@ fn join_once(guest: Guest) -> bool {
     until_woken(|engine| {
         let id = engine.running;
         let other = &mut engine.threads[guest.0 as usize];
-        let over = other.state == State::Done;
+        let over = other.state == ThreadState::Done;
         if !over {
             other.os.joiners.push(id);
             engine.sleep(Waited::Thread(guest.0), u64::MAX);

@@ -8,7 +8,7 @@ use super::thread::{Guest, assert_guest};
 use crate::device::qimu::{Location, Queue};
 use crate::engine::current::with;
 use crate::engine::state::Engine;
-use crate::engine::thread::{State, Thread};
+use crate::engine::thread::{Thread, ThreadState};
 use crate::os::app::App;
 use baton_chipfile::peripheral::port::Answer;
 use baton_chipfile::peripheral::qmd::Step;
@@ -70,7 +70,7 @@ fn take_back(queue: QueueId, from: App) -> Result<(), QueueRefusal> {
         return Err(QueueRefusal::NoQueue);
     };
     shoot_down(at.device, &shot_down);
-    let its = |(_, thread): &(u32, &Thread)| thread.os.app == from && thread.state != State::Done;
+    let its = |(_, thread): &(u32, &Thread)| thread.os.app == from && thread.state != ThreadState::Done;
     let threads: Vec<u32> =
         with(|engine| (0..).zip(engine.threads.iter()).filter(its).map(|(thread, _)| thread).collect());
     for thread in threads {

@@ -19,7 +19,7 @@ use baton_machine::queues::{Combine, Direction, Mode, QueueId, QueueRefusal, Que
 use baton_memory::Access;
 use std::alloc::Layout;
 
-type Said = Result<u64, QueueRefusal>;
+type QueueAnswer = Result<u64, QueueRefusal>;
 
 /// The chip's QIMU, if it has one.
 pub(super) fn qimu<R>(f: impl FnOnce(&mut Qimu) -> R) -> Option<R> {
@@ -99,7 +99,7 @@ pub(super) fn call_price(device: u32) -> u64 {
 
 /// Asks a device by a system call. The ids of queues in `asked` and in the answer are the device's
 /// own.
-pub(super) fn ask(device: u32, asked: QueueRequest) -> Said {
+pub(super) fn ask(device: u32, asked: QueueRequest) -> QueueAnswer {
     said(call_as_is(device, asked.to_words()))
 }
 
@@ -131,8 +131,8 @@ fn no_devices() -> ! {
     unreachable!("a device of a chip without devices")
 }
 
-fn said(answer: Answer) -> Said {
-    Said::from_words(answer.into()).unwrap_or(Err(QueueRefusal::Refused))
+fn said(answer: Answer) -> QueueAnswer {
+    QueueAnswer::from_words(answer.into()).unwrap_or(Err(QueueRefusal::Refused))
 }
 
 /// A program's system call to a queue device: what a program may configure is listed here, and all
@@ -178,7 +178,7 @@ pub(super) fn joins() {
 }
 
 /// Joins the credits of a queue that the process made, or that it was granted for this direction.
-fn join(id: QueueId, direction: Direction, weight: u32) -> Said {
+fn join(id: QueueId, direction: Direction, weight: u32) -> QueueAnswer {
     let (process, _) = here();
     let (number, rights) = qimu(|qimu| qimu.find(process, id)).flatten().ok_or(QueueRefusal::NoQueue)?;
     let queue = qimu(|qimu| qimu.queue(number).cloned()).flatten().ok_or(QueueRefusal::NoQueue)?;
@@ -219,7 +219,7 @@ fn enter(process: u32, queues: Vec<Queue>) -> Option<QueueId> {
     Some(first)
 }
 
-fn allocate(named: u32, entries: u32, queues: u32, credits: [bool; 2]) -> Said {
+fn allocate(named: u32, entries: u32, queues: u32, credits: [bool; 2]) -> QueueAnswer {
     let (process, cpu) = here();
     let core = chip(|chip| chip.core_of(cpu).0);
     let [enqueue_credits, dequeue_credits] = credits;
@@ -277,7 +277,7 @@ fn pin(first: QueueId, count: u32) {
     }
 }
 
-fn balance(first: QueueId, count: u32) -> Said {
+fn balance(first: QueueId, count: u32) -> QueueAnswer {
     let at = still(first, count)?;
     let group = QueueId(ask(at.device, QueueRequest::Balance { first: at.queue, count })? as u32);
     let at = Location { device: at.device, queue: group };
@@ -290,7 +290,7 @@ fn balance(first: QueueId, count: u32) -> Said {
     Ok(u64::from(id.0))
 }
 
-fn reduce(by: Combine, from: QueueId, to: QueueId, count: u32) -> Said {
+fn reduce(by: Combine, from: QueueId, to: QueueId, count: u32) -> QueueAnswer {
     let [reads, writes] = [still(from, count)?, still(to, count)?];
     if reads.device != writes.device {
         return Err(QueueRefusal::Refused);
@@ -313,7 +313,7 @@ pub(super) fn shoot_down(device: u32, cpus: &[u32]) {
 
 /// Removes a queue from all tables and QTLBs, and releases its entries and its slots in former
 /// devices. Contexts that had a translation cached are interrupted.
-fn release(id: QueueId) -> Said {
+fn release(id: QueueId) -> QueueAnswer {
     let number = owned(id)?;
     let (process, cpu) = here();
     touch(process, id);

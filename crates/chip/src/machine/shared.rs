@@ -4,7 +4,7 @@ use super::cell::SimulatedAtomic;
 use super::heap::alloc;
 use crate::base::thread::OUTSIDE;
 use crate::engine::current::{memory, running, with};
-use crate::engine::thread::State;
+use crate::engine::thread::ThreadState;
 use baton_machine::shared::WORDS;
 use baton_machine::{Atomic, Shared};
 use core::alloc::Layout;
@@ -59,7 +59,7 @@ pub(super) fn polls_alone(cell: usize, polls: bool) {
         let offset = engine.guest.offset_of(cell);
         let other = if polls { engine.guest.polled.insert(offset, id) } else { engine.guest.polled.remove(&offset) };
         // A thread that was killed while it polled can no longer withdraw.
-        let lives = |other: &u32| engine.threads[*other as usize].state != State::Done;
+        let lives = |other: &u32| engine.threads[*other as usize].state != ThreadState::Done;
         let expected = if polls { None } else { Some(id) };
         let other = other.filter(lives);
         assert!(other == expected, "thread {id} polls the cell at offset {offset}, which thread {other:?} polls alone");

@@ -10,7 +10,7 @@ use crate::contexts::share::Demand;
 use crate::engine::reason::Reason;
 use crate::engine::spin::progress;
 use crate::engine::state::Engine;
-use crate::engine::thread::State;
+use crate::engine::thread::ThreadState;
 use baton_memory::Memory;
 use baton_units::{CoreId, Hertz};
 
@@ -61,7 +61,7 @@ impl Engine {
         let left: Vec<Option<Remaining>> = running
             .iter()
             .map(|&id| match self.threads[id as usize].state {
-                State::Working(until) if !self.is_in_phase(id) => Some(self.rest_of(id, until)),
+                ThreadState::Working(until) if !self.is_in_phase(id) => Some(self.rest_of(id, until)),
                 _ => None,
             })
             .collect();
@@ -72,11 +72,11 @@ impl Engine {
             match left {
                 Some(left) => {
                     let until = self.end_of(id, left);
-                    self.threads[id as usize].state = State::Working(until);
+                    self.threads[id as usize].state = ThreadState::Working(until);
                     self.queue.cancel(Event::thread(id));
                     self.queue.put(Event::thread(id), until, Rank::Next);
                 }
-                None if self.threads[id as usize].state == State::Spinning => self.re_rate_spin(id, before),
+                None if self.threads[id as usize].state == ThreadState::Spinning => self.re_rate_spin(id, before),
                 None => {}
             }
         }
@@ -134,7 +134,7 @@ impl Engine {
         let until = begin(self);
         let over = self.over(until, Rank::Next);
         if !over {
-            self.threads[self.running as usize].state = State::Working(until);
+            self.threads[self.running as usize].state = ThreadState::Working(until);
         }
         over
     }

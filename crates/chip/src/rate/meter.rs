@@ -10,7 +10,7 @@ use crate::engine::idle_wait::{Phase, Still};
 use crate::engine::reason::Reason;
 use crate::engine::spin::progress;
 use crate::engine::state::Engine;
-use crate::engine::thread::{State, Thread};
+use crate::engine::thread::{Thread, ThreadState};
 use crate::os::cpu::CpuFigures;
 use crate::power::{PowerState, STATES, Spent};
 use baton_units::{CoreId, Cycles, Hertz};
@@ -106,8 +106,8 @@ impl Engine {
             }
             let thread = &mut self.threads[id as usize];
             match thread.state {
-                State::Working(_) => thread.charge(Reason::Work, now),
-                State::Spinning => {
+                ThreadState::Working(_) => thread.charge(Reason::Work, now),
+                ThreadState::Spinning => {
                     // A try that is under way is an access: it is charged when it ends.
                     let issued = match progress(&thread.wait.spin, now) {
                         (_, Some(end)) if now < thread.wait.spin.busy => end.min(thread.stats.since),
@@ -116,7 +116,7 @@ impl Engine {
                     };
                     thread.charge(Reason::Spin, issued.max(thread.stats.since));
                 }
-                State::IdleWait => {
+                ThreadState::IdleWait => {
                     thread.charge(Reason::Monitor, now);
                     self.meter_still(id);
                 }
@@ -130,7 +130,7 @@ impl Engine {
     fn meter_still(&mut self, id: ThreadId) {
         let now = self.now;
         let thread = &mut self.threads[id as usize];
-        if thread.state == State::IdleWait && thread.wait.idle.phase == Phase::Still {
+        if thread.state == ThreadState::IdleWait && thread.wait.idle.phase == Phase::Still {
             thread.stood_still(now);
         }
     }

@@ -6,7 +6,7 @@ use crate::base::thread::ThreadId;
 use crate::contexts::share::{Demand, ONE};
 use crate::core::window::Share;
 use crate::engine::state::Engine;
-use crate::engine::thread::State;
+use crate::engine::thread::ThreadState;
 use baton_chipfile::config::limits::MOST_CONTEXTS;
 use baton_memory::Memory;
 use baton_units::CoreId;
@@ -84,14 +84,14 @@ impl Engine {
     /// thread in another operation waits before its next one. A spinning thread loses nothing.
     fn stand_still(&mut self, id: ThreadId, cycles: u64) {
         match self.threads[id as usize].state {
-            State::Working(until) => {
+            ThreadState::Working(until) => {
                 let left = self.rest_of(id, until);
                 let thread = &mut self.threads[id as usize];
                 thread.pace.put_off(self.now, cycles);
                 thread.pace.changing += cycles;
                 self.compute_on(id, left);
             }
-            State::Running if self.threads[id as usize].pace.demand == Demand::Nothing => {
+            ThreadState::Running if self.threads[id as usize].pace.demand == Demand::Nothing => {
                 self.threads[id as usize].pace.owed += cycles;
             }
             _ => {}
@@ -134,7 +134,7 @@ impl Engine {
         for (context, cpu) in self.contexts_of(core).enumerate() {
             if let Some(id) = self.on(cpu) {
                 let thread = &self.threads[id as usize];
-                if matches!(thread.state, State::Working(_) | State::Spinning | State::Running) {
+                if matches!(thread.state, ThreadState::Working(_) | ThreadState::Spinning | ThreadState::Running) {
                     demands[context] = thread.pace.demand;
                 }
             }
@@ -154,7 +154,7 @@ impl Engine {
             return;
         }
         match self.on(cpu).map(|id| (id, self.threads[id as usize].state)) {
-            Some((id, State::Working(until))) => {
+            Some((id, ThreadState::Working(until))) => {
                 let left = self.rest_of(id, until);
                 self.cores.clocks.set_speed(cpu, speed);
                 self.compute_on(id, left);
@@ -167,7 +167,7 @@ impl Engine {
     /// queued anew.
     pub(crate) fn compute_on(&mut self, id: ThreadId, left: crate::clock::domain::Remaining) {
         let until = self.end_of(id, left);
-        self.threads[id as usize].state = State::Working(until);
+        self.threads[id as usize].state = ThreadState::Working(until);
         self.queue.cancel(Event::thread(id));
         self.queue.put(Event::thread(id), until, Rank::Next);
     }

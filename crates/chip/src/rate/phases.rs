@@ -5,7 +5,7 @@
 use crate::base::thread::ThreadId;
 use crate::clock::domain::Remaining;
 use crate::engine::state::Engine;
-use crate::engine::thread::State;
+use crate::engine::thread::ThreadState;
 use baton_machine::Behaviour;
 use baton_memory::phases::state::INSTRUCTION;
 use std::sync::Arc;
@@ -71,7 +71,7 @@ impl Engine {
             }
             let id = self.phases.as_ref().and_then(|phases| phases.on(core)).filter(|&id| Some(id) != new);
             match id.map(|id| (id, self.threads[id as usize].state)) {
-                Some((id, State::Working(until))) => {
+                Some((id, ThreadState::Working(until))) => {
                     let left = self.rest_of(id, until);
                     self.cores.clocks.set_phase_rate(core.0, rate);
                     self.compute_on(id, left);

@@ -6,7 +6,7 @@ use crate::base::thread::ThreadId;
 use crate::engine::idle_wait::{IdleWait, Phase, Still, Terms};
 use crate::engine::reason::Reason;
 use crate::engine::state::Engine;
-use crate::engine::thread::{Ended, State};
+use crate::engine::thread::{Ended, ThreadState};
 use baton_memory::{Line, Memory};
 use baton_units::Cycles;
 
@@ -45,7 +45,7 @@ impl Engine {
         let thread = &mut self.threads[id as usize];
         let Terms { still, exit, until, .. } = terms;
         thread.wait.idle = IdleWait { still, phase: Phase::Entering, until, exit, woken: false, mode: 0 };
-        thread.state = State::IdleWait;
+        thread.state = ThreadState::IdleWait;
         thread.ended = Ended::Expired;
         let enter = self.cores.clocks.whole(self.core_of(id), terms.enter);
         self.queue.put(Event::thread(id), self.now + enter, Rank::Next);
@@ -86,7 +86,7 @@ impl Engine {
                 false
             }
             Phase::Leaving => {
-                thread.state = State::Running;
+                thread.state = ThreadState::Running;
                 true
             }
         }
@@ -97,7 +97,7 @@ impl Engine {
     /// ended the wait before.
     pub(crate) fn end_idle_wait(&mut self, id: ThreadId, why: Ended) {
         let thread = &mut self.threads[id as usize];
-        if thread.state != State::IdleWait || thread.wait.idle.phase == Phase::Leaving || thread.wait.idle.woken {
+        if thread.state != ThreadState::IdleWait || thread.wait.idle.phase == Phase::Leaving || thread.wait.idle.woken {
             return;
         }
         thread.ended = why;

@@ -7,7 +7,7 @@ use crate::base::thread::ThreadId;
 use crate::engine::spin::Spin;
 use crate::engine::spin::progress;
 use crate::engine::state::Engine;
-use crate::engine::thread::{Ended, State};
+use crate::engine::thread::{Ended, ThreadState};
 use baton_memory::{Line, Memory};
 use baton_units::{CoreId, Cycles};
 
@@ -33,7 +33,7 @@ impl Engine {
         }
         let thread = &mut self.threads[id as usize];
         thread.wait.spin = spin;
-        thread.state = State::Spinning;
+        thread.state = ThreadState::Spinning;
         thread.ended = Ended::Woken;
         self.watch(id, line);
         true
@@ -118,7 +118,7 @@ impl Engine {
             let cpu = core.0 + context * self.chip.core.count;
             let Some(id) = self.os.cpus.get(cpu as usize).and_then(|cpu| cpu.current) else { continue };
             let thread = &self.threads[id as usize];
-            let notices = monitors || thread.state == State::Spinning;
+            let notices = monitors || thread.state == ThreadState::Spinning;
             if notices && thread.wait.watches && thread.wait.spin.line == line {
                 self.unwatch(id);
                 self.notices_loss(id, last);
@@ -131,8 +131,8 @@ impl Engine {
     fn notices_loss(&mut self, id: ThreadId, last: u64) {
         let thread = &mut self.threads[id as usize];
         match thread.state {
-            State::Spinning => {}
-            State::IdleWait => return self.end_idle_wait(id, Ended::Woken),
+            ThreadState::Spinning => {}
+            ThreadState::IdleWait => return self.end_idle_wait(id, Ended::Woken),
             // The thread has armed its monitor and not yet executed MWAIT, which will find it
             // disarmed.
             _ => return,
@@ -190,7 +190,7 @@ impl Engine {
         self.queue.put(Event::thread(id), first, Rank::Try(id));
         let thread = &mut self.threads[id as usize];
         thread.wait.spin = Spin::pause(core, first);
-        thread.state = State::Spinning;
+        thread.state = ThreadState::Spinning;
         thread.ended = Ended::Woken;
     }
 }

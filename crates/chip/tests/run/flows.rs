@@ -9,10 +9,10 @@ use baton_sync::flow::device::DeviceFlows;
 use baton_sync::flow::soft::Soft;
 use baton_sync::flow::{FlowOrder, FlowQueue, Shape};
 use baton_units::CoreId;
-use baton_workloads::flows::Settings;
+use baton_workloads::flows::FlowSettings;
 
-fn settings(order: FlowOrder, workers: u32, flows: u32) -> Settings {
-    Settings {
+fn settings(order: FlowOrder, workers: u32, flows: u32) -> FlowSettings {
+    FlowSettings {
         producers: 2,
         workers,
         shape: Shape { order, capacity: 16, window: 8 },
@@ -28,7 +28,7 @@ fn settings(order: FlowOrder, workers: u32, flows: u32) -> Settings {
 }
 
 /// Cycles of a packet.
-fn a_packet<Q: FlowQueue<Simulated>>(settings: Settings) -> f64 {
+fn a_packet<Q: FlowQueue<Simulated>>(settings: FlowSettings) -> f64 {
     let keys = ["device.qmd.entries=128"];
     let chip = cores(12, &[&QUEUE_DEVICE[..], &keys[..]].concat());
     let options = Options { limit: Some(Cycles(20_000_000)), ..Options::default() };
@@ -47,7 +47,7 @@ fn a_packet<Q: FlowQueue<Simulated>>(settings: Settings) -> f64 {
 fn every_order<Q: FlowQueue<Simulated>>() {
     for order in [FlowOrder::Parallel, FlowOrder::Atomic, FlowOrder::Ordered] {
         for (zipf, elephant) in [(0.0, 0.0), (1.2, 0.0), (0.0, 0.5)] {
-            a_packet::<Q>(Settings { zipf, elephant, think: Cycles(1000), packets: 40, ..settings(order, 5, 16) });
+            a_packet::<Q>(FlowSettings { zipf, elephant, think: Cycles(1000), packets: 40, ..settings(order, 5, 16) });
         }
     }
 }

@@ -62,7 +62,7 @@ fn flow(bulk: usize, prepush: Prepush) -> Flow {
 
 fn firewall<Q: RawQueue<Simulated, Item = u64>>(flow: Flow) -> (firewall::Outcome, Outcome) {
     let input = firewall::Input { traffic: TRAFFIC, rules: Arc::new(Rules::usual()) };
-    let settings = firewall::Settings { flow, ..firewall::Settings::default() };
+    let settings = firewall::FirewallSettings { flow, ..firewall::FirewallSettings::default() };
     run(|| settings.work::<Simulated, Q>(&input, Wait::Pause))
 }
 
@@ -104,7 +104,7 @@ fn pushed_headers_are_nearer_to_those_who_take_them() {
 
 fn clusters<Q: RawQueue<Simulated, Item = u64>>(stages: &[u32], bulk: usize) -> (clusters::Outcome, Outcome) {
     let flow = flow(bulk, Prepush::Shared);
-    let settings = clusters::Settings { flow, stages: stages.to_vec(), think: Cycles(40), spread: 0.5 };
+    let settings = clusters::ClusterSettings { flow, stages: stages.to_vec(), think: Cycles(40), spread: 0.5 };
     run(|| settings.work::<Simulated, Q>(&TRAFFIC, Wait::Pause))
 }
 
@@ -129,7 +129,8 @@ fn the_same_run_is_the_same() {
 }
 
 fn jobs(dispatch: Dispatch, think: u64, spread: f64) -> (distributor::Outcome, Outcome) {
-    let settings = distributor::Settings { jobs: 200, think: Cycles(think), spread, dispatch, ..Default::default() };
+    let settings =
+        distributor::DistributorSettings { jobs: 200, think: Cycles(think), spread, dispatch, ..Default::default() };
     run(|| settings.work::<Simulated, R>(Wait::Pause))
 }
 
@@ -152,7 +153,8 @@ fn vectors_that_the_device_adds_are_those_that_a_thread_adds() {
     let data = Arc::new(Data::made(1));
     for workers in [1, 4, 7] {
         let learn = |reduction| {
-            let settings = regression::Settings { workers, rows: 3, iterations: 12, reduction, ..Default::default() };
+            let settings =
+                regression::RegressionSettings { workers, rows: 3, iterations: 12, reduction, ..Default::default() };
             let (result, outcome) = run(|| settings.work::<Simulated, R>(&data, Wait::Pause));
             (result, count(&outcome, "reduced"))
         };
@@ -166,9 +168,9 @@ fn vectors_that_the_device_adds_are_those_that_a_thread_adds() {
 #[test]
 fn a_device_without_room_is_told() {
     let mut simulation = Simulation::new(&chip(&[]), &Options::default()).unwrap();
-    let wide = regression::Settings { workers: 16, reduction: Reduction::Device, ..Default::default() };
+    let wide = regression::RegressionSettings { workers: 16, reduction: Reduction::Device, ..Default::default() };
     let flow = Flow { capacity: 4096, ..Flow::default() };
-    let large = firewall::Settings { flow, ..Default::default() };
+    let large = firewall::FirewallSettings { flow, ..Default::default() };
     let input = firewall::Input { traffic: TRAFFIC, rules: Arc::new(Rules::usual()) };
     let refused = simulation.outside(|| {
         [
@@ -183,6 +185,6 @@ fn a_device_without_room_is_told() {
     assert!(refused[1].contains("room for another queue of 4096 items; fewer or smaller queues"), "{refused:?}");
     // 16 workers need twice as many queues as the paper's device has.
     let chip = chip(&["device.qmd.queues=32"]);
-    let settings = regression::Settings { iterations: 3, ..wide };
+    let settings = regression::RegressionSettings { iterations: 3, ..wide };
     run_on(&chip, || settings.work::<Simulated, R>(&Arc::new(Data::made(1)), Wait::Pause));
 }

@@ -7,7 +7,7 @@ use baton_chip::{Chip, Options, Outcome, Simulated, Simulation, Spawn};
 use baton_machine::Wait;
 use baton_programs::monitor::Locks;
 use baton_programs::real::{Program, Scale};
-use baton_programs::synthetic::{Draw, Run};
+use baton_programs::synthetic::{Draw, SyntheticRun};
 use baton_sync::lock::{RawLock, mcs::Mcs, spin_park::SpinPark};
 use baton_workloads::Team;
 use std::num::NonZeroU32;
@@ -111,7 +111,7 @@ const DRAW: Draw = Draw {
 
 fn draw(draw: Draw, threads: u32) -> (Shares, f64) {
     let threads = NonZeroU32::new(threads).unwrap();
-    let with = Run { threads, acquisitions: 30, line_bytes: 128, seed: 1 };
+    let with = SyntheticRun { threads, acquisitions: 30, line_bytes: 128, seed: 1 };
     let team = |probe| draw.team::<Simulated, SpinPark<Simulated>, _>(with, Wait::SpinPark(128), probe);
     let (outcome, shares, recorder) = run(threads.get(), team);
     assert_eq!(shares.acquisitions, 30 * u64::from(threads.get()));

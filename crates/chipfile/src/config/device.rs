@@ -3,7 +3,7 @@
 
 use super::choice::choice;
 use super::texts::Placement;
-use crate::peripheral::{DeviceKind, OwnKey, Settings, kinds};
+use crate::peripheral::{DeviceKind, DeviceSettings, OwnKey, kinds};
 use baton_units::{Cycles, Hertz};
 
 /// The devices of a chip, and what they have in common.
@@ -33,9 +33,9 @@ pub struct Devices {
     /// The clock, port and prices of a device whose kind gives no others.
     pub all: Attachment,
     /// The values in `[device]` for keys that kinds also have: `latency` and `words`.
-    pub shared: Settings,
+    pub shared: DeviceSettings,
     /// The values of the kinds' own tables (such as `[device.mailbox]`), in the order of [`kinds`].
-    pub own: Vec<Settings>,
+    pub own: Vec<DeviceSettings>,
 }
 
 /// The settings that every device has: a clock, a port, wires or packets, and the prices that the
@@ -66,7 +66,7 @@ pub struct OneDevice {
     pub attachment: Attachment,
     /// The values of the keys of the device's kind. A value can be missing in a chip that was not
     /// read from a file.
-    pub settings: Settings,
+    pub settings: DeviceSettings,
 }
 
 /// The translation of queue ids (CAF, section 5.2).
@@ -150,7 +150,7 @@ impl Devices {
             call: own.whole("call").map_or(all.call, Cycles),
             interrupt: own.whole("interrupt").map_or(all.interrupt, Cycles),
         };
-        let mut settings = Settings::default();
+        let mut settings = DeviceSettings::default();
         for key in kind.keys {
             if let Some(value) = own.get(key.name).or(self.shared.get(key.name)) {
                 settings.set(key.name, value.clone());
@@ -193,8 +193,8 @@ impl Default for Devices {
                 call: Cycles(0),
                 interrupt: Cycles(0),
             },
-            shared: Settings::default(),
-            own: vec![Settings::default(); kinds().len()],
+            shared: DeviceSettings::default(),
+            own: vec![DeviceSettings::default(); kinds().len()],
         }
     }
 }

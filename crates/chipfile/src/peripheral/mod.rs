@@ -18,7 +18,7 @@ pub mod settings;
 pub mod typed;
 
 pub use port::{Answer, Cancelled, Cpu, Hold, Port, Request, Taken};
-pub use settings::{OwnKey, Settings};
+pub use settings::{DeviceSettings, OwnKey};
 pub use typed::{Typed, TypedDevice};
 
 use baton_units::open::{NotAdded, OpenList};
@@ -98,7 +98,7 @@ pub struct DeviceKind {
     /// The keys of the kind, in addition to the keys of every device's link and clock.
     pub keys: &'static [OwnKey],
     /// Makes a device from the values of the kind's keys.
-    pub make: fn(&Settings) -> Box<dyn Device>,
+    pub make: fn(&DeviceSettings) -> Box<dyn Device>,
 }
 
 /// A value of a kind's key that does not fit the other values.

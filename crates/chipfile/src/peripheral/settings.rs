@@ -18,9 +18,9 @@ pub struct OwnKey {
 
 /// Values of keys, in the order of the keys' names.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Settings(Vec<(&'static str, Value)>);
+pub struct DeviceSettings(Vec<(&'static str, Value)>);
 
-impl Settings {
+impl DeviceSettings {
     /// Returns the value of a key.
     pub fn get(&self, name: &str) -> Option<&Value> {
         self.0.iter().find(|(key, _)| *key == name).map(|(_, value)| value)
@@ -139,7 +139,7 @@ macro_rules! settings {
             ];
 
             /// Reads the values of a chip file.
-            pub fn read(values: &$crate::peripheral::Settings) -> $name {
+            pub fn read(values: &$crate::peripheral::DeviceSettings) -> $name {
                 $name { $($field: values.field(stringify!($field))),* }
             }
         }

@@ -11,7 +11,7 @@ use anyhow::Context;
 use baton_host::describe;
 use baton_host::launch::child::{self, End};
 use baton_host::launch::choice::{self, Choice};
-use baton_host::launch::messages::{self, AllSaid, Messages};
+use baton_host::launch::messages::{self, AllMessages, Messages};
 use baton_host::launch::{exec::Exec, last_words::LastWords, library, program};
 use baton_host::neighbours::Neighbours;
 use baton_report::format::quoted;
@@ -232,7 +232,7 @@ fn unseen(what: &str) -> &'static str {
 }
 
 /// Which processes ran without being recorded; `None` if all were.
-fn unrecorded(said: &AllSaid) -> Option<String> {
+fn unrecorded(said: &AllMessages) -> Option<String> {
     let said = said.get("unrecorded")?;
     let more = said.processes - said.first.len() as u64;
     let more = if more == 0 { String::new() } else { format!("; and {more} more processes") };

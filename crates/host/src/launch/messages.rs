@@ -22,7 +22,7 @@ const KEPT: usize = 3;
 
 /// The messages of one subject.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Said {
+pub struct SubjectMessages {
     /// The number of processes that sent a message. Processes of one number, in other namespaces or
     /// one after the other, count as one.
     pub processes: u64,
@@ -32,12 +32,12 @@ pub struct Said {
 
 /// Messages by subject, as the library names the subjects: `unrecorded`, `condition`, `spare`,
 /// `counters`, `stalled`.
-pub type AllSaid = BTreeMap<String, Said>;
+pub type AllMessages = BTreeMap<String, SubjectMessages>;
 
 /// Listens for messages until [`end`](Self::end) is called.
 pub struct Messages {
     name: String,
-    listener: JoinHandle<AllSaid>,
+    listener: JoinHandle<AllMessages>,
 }
 
 impl Messages {
@@ -61,17 +61,17 @@ impl Messages {
     }
 
     /// Stops listening and returns the messages.
-    pub fn end(self) -> AllSaid {
+    pub fn end(self) -> AllMessages {
         let address = SocketAddr::from_abstract_name(&self.name);
         // An empty datagram marks the end: it is queued behind everything that the processes have
         // sent.
         let told = address.and_then(|address| UnixDatagram::unbound()?.send_to_addr(b"", &address));
-        if told.is_err() { AllSaid::new() } else { self.listener.join().unwrap_or_default() }
+        if told.is_err() { AllMessages::new() } else { self.listener.join().unwrap_or_default() }
     }
 }
 
-fn listen(socket: &UnixDatagram, say: impl Fn(&str)) -> AllSaid {
-    let mut all = AllSaid::new();
+fn listen(socket: &UnixDatagram, say: impl Fn(&str)) -> AllMessages {
+    let mut all = AllMessages::new();
     let mut heard = BTreeSet::new();
     let mut buffer = [0; 1024];
     while let Ok(length) = socket.recv(&mut buffer) {
@@ -103,7 +103,7 @@ fn listen(socket: &UnixDatagram, say: impl Fn(&str)) -> AllSaid {
 }
 
 /// The lines to print at the end, one for each subject of which more than one process has spoken.
-pub fn repeated(all: &AllSaid) -> Vec<String> {
+pub fn repeated(all: &AllMessages) -> Vec<String> {
     let more = all.iter().filter(|(_, said)| said.processes > 1);
     more.map(|(subject, said)| {
         let what = match subject.as_str() {

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 /// started.
 pub struct Stillness {
     root: u32,
-    seen: BTreeMap<(u32, u32), Run>,
+    seen: BTreeMap<(u32, u32), ThreadTime>,
     /// The time since which nothing has run: that of the last look that saw a change or a runnable
     /// thread.
     since: Instant,
@@ -22,7 +22,7 @@ pub struct Stillness {
 /// A thread's account: how long it has run, in nanoseconds, and how often it got a CPU. Where the
 /// kernel keeps no account: the time in clock ticks, and 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Run {
+struct ThreadTime {
     ran: u64,
     turns: u64,
 }
@@ -56,7 +56,7 @@ impl Stillness {
                 let at = task(*process, thread);
                 let Some((state, ticks)) = stat(&at) else { continue };
                 runnable |= state == b'R';
-                runs.insert((*process, thread), account(&at).unwrap_or(Run { ran: ticks, turns: 0 }));
+                runs.insert((*process, thread), account(&at).unwrap_or(ThreadTime { ran: ticks, turns: 0 }));
             }
         }
         if runs.is_empty() {
@@ -119,11 +119,11 @@ fn stat(task: &Path) -> Option<(u8, u64)> {
 
 /// The scheduler's account of a thread, which is finer than the clock ticks; `None` where the kernel
 /// keeps none.
-fn account(task: &Path) -> Option<Run> {
+fn account(task: &Path) -> Option<ThreadTime> {
     let text = std::fs::read_to_string(task.join("schedstat")).ok()?;
     let mut numbers = text.split_whitespace().map(|field| field.parse::<u64>().ok());
     let (ran, _, turns) = (numbers.next()??, numbers.next()??, numbers.next()??);
-    Some(Run { ran, turns })
+    Some(ThreadTime { ran, turns })
 }
 
 #[cfg(test)]

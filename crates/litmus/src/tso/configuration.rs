@@ -2,7 +2,7 @@
 
 use super::{Buffers, Model, YoungerStores};
 use crate::cpu::{Access, Cpu};
-use crate::{State, Test};
+use crate::{FinalState, Test};
 use std::collections::VecDeque;
 
 /// An entry of a store buffer.
@@ -241,7 +241,7 @@ impl Configuration {
     }
 
     /// The final state of the configuration.
-    pub(super) fn state(&self, test: &Test) -> State {
+    pub(super) fn state(&self, test: &Test) -> FinalState {
         test.state(|thread, register| self.cpus[thread].registers[register], |at| self.memory[at])
     }
 }

@@ -34,7 +34,7 @@ pub fn slept() {
 /// Returns the storage of the calling thread, which gets its number at first use.
 #[inline(always)]
 pub fn local() -> &'static Local {
-    let place: *const Place = own::get();
+    let place: *const ThreadStorage = own::get();
     if place.is_null() {
         return &number().local;
     }
@@ -45,7 +45,7 @@ pub fn local() -> &'static Local {
 /// Returns the storage of the calling thread, if it has used it before.
 #[inline(always)]
 pub fn used_local() -> Option<&'static Local> {
-    let place: *const Place = own::get();
+    let place: *const ThreadStorage = own::get();
     // SAFETY: as in `local`; null becomes `None`.
     unsafe { place.as_ref() }.map(|place| &place.local)
 }
@@ -53,7 +53,7 @@ pub fn used_local() -> Option<&'static Local> {
 /// A thread's storage. Only the owner accesses it; after the owner's death, only the sweeping
 /// thread.
 #[repr(C, align(128))]
-struct Place {
+struct ThreadStorage {
     local: Local,
     /// Process id and kernel thread id of the owner; 0: no owner, or not yet written.
     owner: AtomicU64,
@@ -66,7 +66,7 @@ const MOST: usize = 1 << 16;
 /// One bit for each number, set while the number is taken.
 static TAKEN: [AtomicU64; MOST / PIECE] = [const { AtomicU64::new(0) }; MOST / PIECE];
 /// The places, in pieces that are mapped at first use and never unmapped.
-static PIECES: [AtomicPtr<[Place; PIECE]>; MOST / PIECE] = [const { AtomicPtr::new(null_mut()) }; MOST / PIECE];
+static PIECES: [AtomicPtr<[ThreadStorage; PIECE]>; MOST / PIECE] = [const { AtomicPtr::new(null_mut()) }; MOST / PIECE];
 /// A thread that is about to get this number or a higher one sweeps for dead threads first.
 static SWEEP_FROM: AtomicU32 = AtomicU32::new(LEAST_SWEEP);
 const LEAST_SWEEP: u32 = 256;
@@ -75,7 +75,7 @@ static KEY: AtomicU32 = AtomicU32::new(0);
 
 #[cold]
 #[inline(never)]
-fn number() -> &'static Place {
+fn number() -> &'static ThreadStorage {
     let mut index = claim();
     if index.is_none_or(|index| index >= SWEEP_FROM.load(Ordering::Relaxed)) && sweep() {
         if let Some(index) = index {
@@ -85,7 +85,7 @@ fn number() -> &'static Place {
     }
     let Some(index) = index else { panic!("more than {MOST} live threads") };
     let place = place(index);
-    let other: *const Place = own::get();
+    let other: *const ThreadStorage = own::get();
     if !other.is_null() {
         // A signal handler ran meanwhile and already gave the thread its storage.
         free(index);
@@ -122,7 +122,7 @@ fn free(index: u32) {
 /// Zeroed pieces for threads that take their first lock when memory is exhausted. They occupy no
 /// memory until they are used.
 struct Reserve {
-    pieces: UnsafeCell<[MaybeUninit<[Place; PIECE]>; Reserve::SIZE]>,
+    pieces: UnsafeCell<[MaybeUninit<[ThreadStorage; PIECE]>; Reserve::SIZE]>,
     used: AtomicUsize,
 }
 
@@ -135,20 +135,20 @@ impl Reserve {
     const SIZE: usize = 8;
 
     /// Returns memory for a piece, all zero. Panics if the reserve is used up.
-    fn take(&self) -> *mut [Place; PIECE] {
+    fn take(&self) -> *mut [ThreadStorage; PIECE] {
         let next = self.used.fetch_add(1, Ordering::Relaxed);
         assert!(next < Reserve::SIZE, "no memory for the storage of threads, and the reserve is used up");
-        self.pieces.get().cast::<[Place; PIECE]>().wrapping_add(next)
+        self.pieces.get().cast::<[ThreadStorage; PIECE]>().wrapping_add(next)
     }
 }
 
 /// Returns the place of a number, mapping its piece if needed. Memory comes directly from the
 /// kernel, because the caller may be an allocator.
-fn place(index: u32) -> &'static Place {
+fn place(index: u32) -> &'static ThreadStorage {
     let piece = &PIECES[index as usize / PIECE];
     let mut at = piece.load(Ordering::Acquire);
     if at.is_null() {
-        let bytes = size_of::<[Place; PIECE]>();
+        let bytes = size_of::<[ThreadStorage; PIECE]>();
         let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
         // SAFETY: new memory at an address that the kernel chooses; a page is aligned at least as
         // strictly as a place.
@@ -230,7 +230,7 @@ fn is_alive(owner: u64) -> bool {
     }
 }
 
-fn end_with_thread(place: &'static Place) {
+fn end_with_thread(place: &'static ThreadStorage) {
     let mut key = KEY.load(Ordering::Acquire);
     if key == 0 {
         let mut made: libc::pthread_key_t = 0;
@@ -258,14 +258,14 @@ fn end_with_thread(place: &'static Place) {
 /// one, including a value of the key that was set after the last round of destructors. The sweep
 /// reclaims such a place.
 unsafe extern "C" fn ended(place: *mut libc::c_void) {
-    let Some(mine) = NonNull::new(own::get::<Place>().cast_mut()) else { return };
+    let Some(mine) = NonNull::new(own::get::<ThreadStorage>().cast_mut()) else { return };
     if mine.as_ptr().cast() != place {
         return;
     }
     // SAFETY: the place belongs to this thread and is never unmapped.
     let place = unsafe { mine.as_ref() };
     place.local.finish();
-    own::set::<Place>(null());
+    own::set::<ThreadStorage>(null());
     place.owner.store(0, Ordering::Relaxed);
     free(place.local.index());
 }

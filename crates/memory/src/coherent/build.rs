@@ -2,7 +2,7 @@
 
 use super::array::{Array, MOST_WAYS, TooLarge};
 use super::caches::Caches;
-use super::chip::{Coherent, State, Wiring};
+use super::chip::{Coherent, CoherentState, Wiring};
 use super::controller::Memories;
 use super::core_times::CoreTimes;
 use super::exchange::Exchange;
@@ -64,7 +64,7 @@ impl<S: CoreSet> Coherent<S> {
         let net = Net::new(&router, chip.network_period().unwrap_or(1), packets.longest())?;
         let kinds = CoresByKind::new(chip);
         let spec = Spec::new(chip, config, &kinds, Map::new(chip, config, floor), packets);
-        let state = State::new(chip, config, &kinds, &spec, lines)?;
+        let state = CoherentState::new(chip, config, &kinds, &spec, lines)?;
         Ok(Coherent { spec, state, wiring: Wiring::new(net) })
     }
 }
@@ -150,7 +150,7 @@ fn steps(chip: &Chip, config: &coherent::Coherent, kinds: &CoresByKind) -> u64 {
     caches.into_iter().chain(home).chain(rest).sum::<u64>() * 8
 }
 
-impl<S: CoreSet> State<S> {
+impl<S: CoreSet> CoherentState<S> {
     /// A memory system with empty caches and homes, and no request under way.
     fn new(
         chip: &Chip,
@@ -158,7 +158,7 @@ impl<S: CoreSet> State<S> {
         kinds: &CoresByKind,
         spec: &Spec,
         lines: usize,
-    ) -> Result<State<S>, Unbuilt> {
+    ) -> Result<CoherentState<S>, Unbuilt> {
         let (count, line_bytes) = (chip.core.count, chip.cache.line_bytes);
         let private = || (0..count).map(|core| kinds.caches(CoreId(core)));
         let l1 = config.l2.map(|_| Array::new(private().map(|caches| caches.l1), line_bytes, lines)).transpose();
@@ -170,7 +170,7 @@ impl<S: CoreSet> State<S> {
         let entry_of = unsafe { Sparse::new(lines) }.map_err(|error| Unbuilt::Memory(error.to_string()))?;
         let mut flights = Flights::new();
         let memories = Memories::new(&config.dram, &mut flights);
-        Ok(State {
+        Ok(CoherentState {
             now: 0,
             next: u64::MAX,
             exchange: Exchange::new(flights, Pages::new(config, lines, &spec.map), count, steps(chip, config, kinds)),

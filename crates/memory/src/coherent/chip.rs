@@ -23,13 +23,13 @@ use baton_units::Cycles;
 #[derive(Clone)]
 pub struct Coherent<S: CoreSet> {
     pub(super) spec: Spec,
-    pub(super) state: State<S>,
+    pub(super) state: CoherentState<S>,
     pub(super) wiring: Wiring,
 }
 
 /// What changes during a run, packets in the network excepted: plain data, with no pointer to anything outside.
 #[derive(Clone)]
-pub(super) struct State<S> {
+pub(super) struct CoherentState<S> {
     pub(super) now: u64,
     /// The time of the next event; the present time if notices have still to be given to the
     /// engine.

@@ -6,7 +6,7 @@ use super::lean;
 use super::spec::Spec;
 #[cfg(debug_assertions)]
 use super::whole::UnderWay;
-use super::whole::{Network, State};
+use super::whole::{Network, NetworkState};
 use super::wiring::Wiring;
 use crate::arbiter::Arbiter;
 use crate::config::Config;
@@ -69,7 +69,7 @@ impl<A: Arbiter> Network<A> {
         let spec = Spec::new(config, arbiter, &graph, is_lean);
         let wiring = Wiring::new(&spec, graph, routes);
         Ok(Network {
-            state: State::new(&spec, &wiring),
+            state: NetworkState::new(&spec, &wiring),
             scratch: Scratch::new(spec.words),
             #[cfg(debug_assertions)]
             under_way: UnderWay::default(),

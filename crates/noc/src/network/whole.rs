@@ -18,7 +18,7 @@ pub struct Network<A: Arbiter> {
     pub(crate) spec: Spec<A>,
     pub(crate) wiring: Wiring,
     /// Everything that changes from cycle to cycle.
-    pub(crate) state: State<A::State>,
+    pub(crate) state: NetworkState<A::State>,
     /// Memory for the allocations of one cycle; nothing in it outlives the cycle.
     pub(crate) scratch: Scratch,
     /// Scratch memory of the checks in debug builds, kept so that the checks allocate nothing; no
@@ -30,7 +30,7 @@ pub struct Network<A: Arbiter> {
 /// Everything that changes from cycle to cycle, as plain data. A network of the same configuration
 /// that is given this state continues exactly like this one.
 #[derive(Clone, Debug)]
-pub(crate) struct State<S> {
+pub(crate) struct NetworkState<S> {
     /// The cycle that the next step simulates.
     pub(crate) now: u64,
     pub(crate) next_id: u64,
@@ -54,10 +54,10 @@ pub(crate) struct State<S> {
     pub(crate) journeys: Option<Box<Journey>>,
 }
 
-impl<S: Clone> State<S> {
+impl<S: Clone> NetworkState<S> {
     /// Creates the state of an empty network.
-    pub(crate) fn new<A: Arbiter<State = S>>(spec: &Spec<A>, wiring: &Wiring) -> State<S> {
-        State {
+    pub(crate) fn new<A: Arbiter<State = S>>(spec: &Spec<A>, wiring: &Wiring) -> NetworkState<S> {
+        NetworkState {
             now: 0,
             next_id: 0,
             still: false,
@@ -74,7 +74,7 @@ impl<S: Clone> State<S> {
     }
 }
 
-impl<S> State<S> {
+impl<S> NetworkState<S> {
     /// Returns the numbers of `routers` routers in a new random order, if the order is to be
     /// random.
     pub(crate) fn shuffled(&mut self, routers: usize) -> Option<Vec<usize>> {

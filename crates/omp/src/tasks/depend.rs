@@ -26,7 +26,7 @@ pub(crate) struct Node<M: Machine> {
     /// The number of children entered before it. A child that depends on several waits for them in
     /// this order, which is the same in each run.
     number: u64,
-    state: M::Slot<State<M>>,
+    state: M::Slot<DependState<M>>,
     /// What a checker of races is told when the child begins and when it is done.
     orders: Vec<Order<M>>,
 }
@@ -60,7 +60,7 @@ impl<M: Machine> Order<M> {
     }
 }
 
-struct State<M: Machine> {
+struct DependState<M: Machine> {
     done: bool,
     /// The tasks and threads that wait for this child.
     followers: Vec<Follower<M>>,
@@ -92,7 +92,7 @@ pub(crate) struct Released<M: Machine> {
 
 impl<M: Machine> Node<M> {
     fn new(number: u64, orders: Vec<Order<M>>) -> Shared<M, Self> {
-        let state = State { done: false, followers: Vec::new(), left: 0, held: None };
+        let state = DependState { done: false, followers: Vec::new(), left: 0, held: None };
         Shared::new(Node { number, state: M::Slot::new(state), orders })
     }
 
@@ -110,7 +110,7 @@ impl<M: Machine> Node<M> {
     ///
     /// # Safety
     /// The team's tasks are locked.
-    unsafe fn with<R>(&self, then: impl FnOnce(&mut State<M>) -> R) -> R {
+    unsafe fn with<R>(&self, then: impl FnOnce(&mut DependState<M>) -> R) -> R {
         // SAFETY: the caller says that the team's tasks are locked, so no other thread accesses the
         // state.
         unsafe { self.state.write(|at| then(&mut *at)) }

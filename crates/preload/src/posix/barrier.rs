@@ -26,15 +26,15 @@ use core::sync::atomic::{AtomicPtr, AtomicU32};
 
 /// The contents of a `pthread_barrier_t` that this library serves.
 #[repr(C)]
-struct Place<B> {
+struct ServedBarrier<B> {
     barrier: AtomicPtr<Posix<B>>,
     unused: u32,
     /// glibc's mark: not zero if another process may use the barrier.
     shared: AtomicU32,
 }
 
-const _: () = assert!(core::mem::offset_of!(Place<()>, shared) == 12);
-const _: () = assert!(size_of::<Place<()>>() <= size_of::<libc::pthread_barrier_t>());
+const _: () = assert!(core::mem::offset_of!(ServedBarrier<()>, shared) == 12);
+const _: () = assert!(size_of::<ServedBarrier<()>>() <= size_of::<libc::pthread_barrier_t>());
 
 /// A barrier of `sync` behind POSIX's interface.
 struct Posix<B> {
@@ -95,7 +95,7 @@ impl<B: RawBarrier<Native>> Posix<B> {
 ///
 /// # Safety
 /// `place` is an initialised barrier.
-unsafe fn ours<'a, B>(place: *mut Place<B>) -> Option<&'a Posix<B>> {
+unsafe fn ours<'a, B>(place: *mut ServedBarrier<B>) -> Option<&'a Posix<B>> {
     // SAFETY: the caller says that `place` is initialised: `init` stored the pointer there, and
     // `destroy` removes it only when no thread uses the barrier.
     unsafe {
@@ -105,7 +105,7 @@ unsafe fn ours<'a, B>(place: *mut Place<B>) -> Option<&'a Posix<B>> {
 }
 
 unsafe extern "C-unwind" fn init<B: RawBarrier<Native>, P: Probe>(
-    place: *mut Place<B>,
+    place: *mut ServedBarrier<B>,
     attributes: *const c_void,
     count: c_uint,
     site: usize,
@@ -126,7 +126,7 @@ unsafe extern "C-unwind" fn init<B: RawBarrier<Native>, P: Probe>(
     0
 }
 
-unsafe extern "C-unwind" fn destroy<B: RawBarrier<Native>, P: Probe>(place: *mut Place<B>, _: usize) -> c_int {
+unsafe extern "C-unwind" fn destroy<B: RawBarrier<Native>, P: Probe>(place: *mut ServedBarrier<B>, _: usize) -> c_int {
     events::waitable_destroy::<P>(Waitable::Barrier, place.addr());
     // SAFETY: the program passes an initialised barrier.
     let Some(posix) = (unsafe { ours(place) }) else {
@@ -143,7 +143,7 @@ unsafe extern "C-unwind" fn destroy<B: RawBarrier<Native>, P: Probe>(place: *mut
     0
 }
 
-unsafe extern "C-unwind" fn wait<B: RawBarrier<Native>, P: Probe>(place: *mut Place<B>, site: usize) -> c_int {
+unsafe extern "C-unwind" fn wait<B: RawBarrier<Native>, P: Probe>(place: *mut ServedBarrier<B>, site: usize) -> c_int {
     events::barrier_arrive::<P>(place.addr(), site);
     // SAFETY: the program passes an initialised barrier.
     let serial = match unsafe { ours(place) } {

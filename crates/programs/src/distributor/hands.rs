@@ -1,6 +1,6 @@
 //! The ways in which jobs are handed out: slots, queues of the library, a queue device.
 
-use super::Settings;
+use super::DistributorSettings;
 use baton_machine::Ordering::{Acquire, Release};
 use baton_machine::queues::QueueId;
 use baton_machine::{Atomic, Machine, Wait};
@@ -19,7 +19,7 @@ pub(super) struct Slot<M: Machine>(pub(super) M::Atomic<u64>);
 /// A way in which jobs are handed out.
 pub(super) trait Hand: Send + Sync + 'static {
     /// Hands out the jobs, and then tells each worker that no more jobs come.
-    fn produce(&self, settings: &Settings);
+    fn produce(&self, settings: &DistributorSettings);
     /// Has a worker do jobs until no more jobs come.
     fn work(&self, worker: u32, work: &mut dyn FnMut(u64));
 }
@@ -41,7 +41,7 @@ impl<M: Machine> Slots<M> {
 }
 
 impl<M: Machine> Hand for Slots<M> {
-    fn produce(&self, settings: &Settings) {
+    fn produce(&self, settings: &DistributorSettings) {
         let (workers, mut turn) = (self.0.len(), 0);
         for job in 1..=settings.jobs {
             let idle = loop {
@@ -87,7 +87,7 @@ impl<M: Machine, Q: RawQueue<M, Item = u64>> Queues<M, Q> {
 }
 
 impl<M: Machine, Q: RawQueue<M, Item = u64>> Hand for Queues<M, Q> {
-    fn produce(&self, settings: &Settings) {
+    fn produce(&self, settings: &DistributorSettings) {
         for job in 1..=settings.jobs {
             self.put(job - 1, job);
         }
@@ -98,7 +98,7 @@ impl<M: Machine, Q: RawQueue<M, Item = u64>> Hand for Queues<M, Q> {
         let queue = &self.0[worker as usize % self.0.len()];
         loop {
             // SAFETY: several workers share a queue only if its kind allows many consumers, which
-            // `Settings::work` checks.
+            // `DistributorSettings::work` checks.
             match unsafe { queue.dequeue(self.1) } {
                 LAST => return,
                 job => work(job),
@@ -114,7 +114,7 @@ pub(super) struct Balanced<M: Machine> {
 }
 
 impl<M: Machine> Hand for Balanced<M> {
-    fn produce(&self, settings: &Settings) {
+    fn produce(&self, settings: &DistributorSettings) {
         let mut outbox = self.queues.outbox();
         for job in 1..=settings.jobs {
             outbox.send(self.group, job);

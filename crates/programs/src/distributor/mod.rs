@@ -22,7 +22,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// The settings of the program.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Settings {
+pub struct DistributorSettings {
     /// Number of threads that work; four in CAF's paper.
     pub workers: u32,
     /// Number of jobs.
@@ -38,10 +38,10 @@ pub struct Settings {
     pub dispatch: Dispatch,
 }
 
-impl Default for Settings {
+impl Default for DistributorSettings {
     fn default() -> Self {
         let dispatch = Dispatch::Slots;
-        Settings { workers: 4, jobs: 1000, think: Cycles(0), spread: 0.0, capacity: 64, dispatch }
+        DistributorSettings { workers: 4, jobs: 1000, think: Cycles(0), spread: 0.0, capacity: 64, dispatch }
     }
 }
 
@@ -71,7 +71,7 @@ impl Measured for Outcome {
 /// The jobs that each worker did, and the sum of their digests.
 type Total = (Vec<u64>, u64);
 
-impl Settings {
+impl DistributorSettings {
     /// The threads: the producer, then the workers. With [`Dispatch::Shared`] and
     /// [`Dispatch::Dealt`] jobs go through queues of the type `Q`. The result is an error if a job
     /// was not done, or was done twice.

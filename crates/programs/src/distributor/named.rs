@@ -1,7 +1,7 @@
 //! The distributor by name, with a queue of the registry.
 
 use super::hands::LAST;
-use super::{Outcome, Settings};
+use super::{DistributorSettings, Outcome};
 use baton_machine::units::Cycles;
 use baton_machine::{Machine, Wait};
 use baton_sync::queue::{self, QueueInfo, QueueVisitor, RawQueue};
@@ -13,10 +13,10 @@ use baton_workloads::{Charge, Knobs, Probe, Refused, Team, Workload, WorkloadInf
 #[derive(Clone, Copy)]
 pub struct Distributor {
     queue: &'static QueueInfo,
-    settings: Settings,
+    settings: DistributorSettings,
 }
 
-struct Make(Settings, Wait);
+struct Make(DistributorSettings, Wait);
 impl<M: Machine> QueueVisitor<M> for Make {
     type Out = Result<Work<Outcome>, Refused>;
     fn visit<Q: RawQueue<M, Item = u64>>(self) -> Self::Out {
@@ -41,7 +41,10 @@ impl Workload for Distributor {
         let dispatch = knobs.inputs.dispatch.unwrap_or(usual);
         let (think, spread) = (Cycles(knobs.think), knobs.spread);
         let (jobs, capacity) = (knobs.iterations_or(1000).min(LAST - 1), knobs.capacity);
-        Ok(Distributor { queue, settings: Settings { workers: threads - 1, jobs, think, spread, capacity, dispatch } })
+        Ok(Distributor {
+            queue,
+            settings: DistributorSettings { workers: threads - 1, jobs, think, spread, capacity, dispatch },
+        })
     }
 
     fn threads(&self) -> u32 {

@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// The settings of the pipeline.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Settings {
+pub struct ClusterSettings {
     /// How packets move.
     pub flow: Flow,
     /// Number of threads of each stage, the sources first; at least two stages. CAF's paper does
@@ -32,9 +32,9 @@ pub struct Settings {
     pub spread: f64,
 }
 
-impl Default for Settings {
+impl Default for ClusterSettings {
     fn default() -> Self {
-        Settings { flow: Flow::default(), stages: vec![1, 4, 4, 1], think: Cycles(0), spread: 0.0 }
+        ClusterSettings { flow: Flow::default(), stages: vec![1, 4, 4, 1], think: Cycles(0), spread: 0.0 }
     }
 }
 
@@ -67,7 +67,7 @@ struct Ends<M: Machine, Q: RawQueue<M, Item = u64>> {
     push: Option<PushTo>,
 }
 
-impl Settings {
+impl ClusterSettings {
     /// Number of threads of the pipeline.
     pub fn threads(&self) -> u32 {
         self.stages.iter().sum()

@@ -20,16 +20,16 @@ pub use super::tally::Outcome;
 
 /// The settings of the firewall.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Settings {
+pub struct FirewallSettings {
     /// How packets move.
     pub flow: Flow,
     /// Number of threads that filter; four in CAF's paper.
     pub filters: u32,
 }
 
-impl Default for Settings {
+impl Default for FirewallSettings {
     fn default() -> Self {
-        Settings { flow: Flow::default(), filters: 4 }
+        FirewallSettings { flow: Flow::default(), filters: 4 }
     }
 }
 
@@ -74,7 +74,7 @@ impl<M: Machine, Q: RawQueue<M, Item = u64>> Way<M, Q> {
     }
 }
 
-impl Settings {
+impl FirewallSettings {
     /// Number of threads: a source, filters, an analyser, a sink.
     pub fn threads(&self) -> u32 {
         self.filters + 3

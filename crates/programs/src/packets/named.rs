@@ -14,7 +14,7 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub struct Clusters {
     queue: &'static QueueInfo,
-    settings: clusters::Settings,
+    settings: clusters::ClusterSettings,
     traffic: Traffic,
 }
 
@@ -22,7 +22,7 @@ pub struct Clusters {
 #[derive(Clone)]
 pub struct Firewall {
     queue: &'static QueueInfo,
-    settings: firewall::Settings,
+    settings: firewall::FirewallSettings,
     input: firewall::Input,
 }
 
@@ -92,7 +92,7 @@ impl Workload for Clusters {
     fn choose(knobs: &Knobs<'_>) -> Result<Clusters, Refused> {
         let (flow, traffic) = flow(knobs)?;
         let stages = knobs.inputs.clusters.to_vec();
-        let settings = clusters::Settings { flow, stages, think: Cycles(knobs.think), spread: knobs.spread };
+        let settings = clusters::ClusterSettings { flow, stages, think: Cycles(knobs.think), spread: knobs.spread };
         settings.check()?;
         if let Some(threads) = knobs.threads.filter(|threads| *threads != settings.threads()) {
             let needed = settings.threads();
@@ -146,7 +146,7 @@ impl Workload for Firewall {
             let needed = "a source, a filter at least, an analyser and a sink";
             return Err(Refused::because(format!("a firewall has {needed}: at least 4 threads, not {threads}")));
         }
-        let (settings, rules) = (firewall::Settings { flow, filters: threads - 3 }, Arc::new(rules));
+        let (settings, rules) = (firewall::FirewallSettings { flow, filters: threads - 3 }, Arc::new(rules));
         Ok(Firewall { queue: knobs.queue()?, settings, input: firewall::Input { traffic, rules } })
     }
 

@@ -35,7 +35,7 @@ use table::Table;
 
 /// The settings of the regression.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Settings {
+pub struct RegressionSettings {
     /// Number of threads that work; the first thread also adds, where no device does. CAF's paper
     /// has up to 16.
     pub workers: u32,
@@ -51,9 +51,9 @@ pub struct Settings {
     pub seed: u64,
 }
 
-impl Default for Settings {
+impl Default for RegressionSettings {
     fn default() -> Self {
-        Settings { workers: 4, rows: 8, iterations: 100, step: 0.5, reduction: Reduction::Master, seed: 1 }
+        RegressionSettings { workers: 4, rows: 8, iterations: 100, step: 0.5, reduction: Reduction::Master, seed: 1 }
     }
 }
 
@@ -104,7 +104,7 @@ fn step(weights: &mut [f64], gradient: &[f64], factor: f64) {
     weights.iter_mut().zip(gradient).for_each(|(weight, sum)| *weight += factor * sum);
 }
 
-impl Settings {
+impl RegressionSettings {
     /// The row that a worker looks at: all workers together go over the rows again and again.
     fn row(&self, rows: usize, iteration: u64, worker: u32, turn: u32) -> usize {
         let each = u64::from(self.workers) * u64::from(self.rows);
@@ -173,7 +173,7 @@ impl Settings {
     }
 
     fn check(&self) -> Result<(), Refused> {
-        let Settings { workers, rows, step, .. } = *self;
+        let RegressionSettings { workers, rows, step, .. } = *self;
         if !(1..=4096).contains(&workers) {
             return Err(Refused::because(format!("{workers} workers; expected 1 to 4096")));
         }
@@ -238,7 +238,7 @@ mod tests {
     #[test]
     fn one_thread_learns_the_made_rows() {
         let data = Data::made(1);
-        let weights = Settings { iterations: 400, ..Settings::default() }.sequential(&data);
+        let weights = RegressionSettings { iterations: 400, ..RegressionSettings::default() }.sequential(&data);
         let ((before, _), (after, accuracy)) = (losses(&data, &[0.0; 13]), losses(&data, &weights));
         assert!((before - std::f64::consts::LN_2).abs() < 1e-12, "{before}");
         assert!(after < 0.4 && accuracy > 0.8, "{after} {accuracy}");
@@ -250,7 +250,8 @@ mod tests {
         let values = vec![3e16, 1.0, -3e16, 2.0, 5.0, -1.0];
         let data = Data { attributes: 1, values, labels: vec![1.0; 6] };
         let sum = |seed, workers: u32, rows: u32| {
-            let settings = Settings { workers, rows, iterations: 1, step: 1.0, seed, ..Settings::default() };
+            let settings =
+                RegressionSettings { workers, rows, iterations: 1, step: 1.0, seed, ..RegressionSettings::default() };
             let shuffled = data.shuffled(seed);
             let of = |rows: &[f64]| rows.iter().fold(0.0, |sum, row| sum + 0.5 * row);
             let by_hand = shuffled.values.chunks(rows as usize).fold(0.0, |sum, rows| sum + of(rows));
@@ -263,7 +264,7 @@ mod tests {
 
     #[test]
     fn workers_go_over_all_rows_in_turn() {
-        let settings = Settings { workers: 2, rows: 3, ..Settings::default() };
+        let settings = RegressionSettings { workers: 2, rows: 3, ..RegressionSettings::default() };
         let rows = |iteration| [0, 1].map(|worker| [0, 1, 2].map(|turn| settings.row(8, iteration, worker, turn)));
         assert_eq!(rows(0), [[0, 1, 2], [3, 4, 5]]);
         assert_eq!(rows(1), [[6, 7, 0], [1, 2, 3]]);

@@ -1,7 +1,7 @@
 //! The regression as a workload, with a queue of the registry.
 
 use super::table::row_bytes;
-use super::{Data, Outcome, Settings};
+use super::{Data, Outcome, RegressionSettings};
 use baton_machine::{Machine, Wait};
 use baton_sync::queue::{self, QueueInfo, QueueVisitor, RawQueue};
 use baton_workloads::inputs::Reduction;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub struct Regression {
     queue: &'static QueueInfo,
-    settings: Settings,
+    settings: RegressionSettings,
     data: Arc<Data>,
 }
 
@@ -40,7 +40,7 @@ impl Workload for Regression {
             None => Data::made(knobs.seed),
         };
         let usual = if queue.device { Reduction::Device } else { Reduction::Master };
-        let settings = Settings {
+        let settings = RegressionSettings {
             workers: knobs.threads.unwrap_or(4),
             rows: inputs.rows,
             iterations: knobs.iterations_or(100),

@@ -31,4 +31,4 @@ pub use keys::Limits;
 pub use named::StandIn;
 pub use profile::{Class, Draw, Numbered, Printed, Profile, Range, Ranges};
 pub use read::ProfileError;
-pub use team::Run;
+pub use team::SyntheticRun;

@@ -1,7 +1,7 @@
 //! A profile's draw as a workload, with a lock of the registry.
 
 use super::profile::{Draw, Profile};
-use super::team::Run;
+use super::team::SyntheticRun;
 use baton_machine::{Machine, Wait};
 use baton_sync::lock::{self, LockInfo, LockVisitor, RawLock, ZeroInit};
 use baton_workloads::{Knobs, Probe, Refused, Team, Workload, WorkloadInfo};
@@ -14,10 +14,10 @@ pub struct StandIn {
     lock: &'static LockInfo,
     wait: Wait,
     draw: Draw,
-    run: Run,
+    run: SyntheticRun,
 }
 
-struct Make<P>(Draw, Run, Wait, P);
+struct Make<P>(Draw, SyntheticRun, Wait, P);
 impl<M: Machine, P: Probe> LockVisitor<M> for Make<P> {
     type Out = Team;
     fn visit<L: RawLock<M> + ZeroInit>(self) -> Team {
@@ -45,7 +45,7 @@ impl Workload for StandIn {
             Refused::because(format!("--draw {draw}: no draw of {file} has this number; it has {has}"))
         })?;
         let no_thread = || Refused::because("a profile needs a thread");
-        let run = Run {
+        let run = SyntheticRun {
             threads: NonZeroU32::new(knobs.threads.unwrap_or(knobs.cores)).ok_or_else(no_thread)?,
             acquisitions: knobs.iterations_or(drawn.draw.acquisitions),
             line_bytes: knobs.line_bytes,

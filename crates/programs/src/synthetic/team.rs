@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 /// How a draw is run.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Run {
+pub struct SyntheticRun {
     /// Number of threads.
     pub threads: NonZeroU32,
     /// Acquisitions of each thread: the fixed work of the thread.
@@ -64,7 +64,7 @@ impl Draw {
     /// The threads, contending for locks of type `L`. The part that counts begins when all threads
     /// have warmed up. The check: all lines of a lock counted the same, and the lines of all locks
     /// together counted every acquisition.
-    pub fn team<M: Machine, L: RawLock<M>, P: Probe>(self, run: Run, wait: Wait, probe: P) -> Team {
+    pub fn team<M: Machine, L: RawLock<M>, P: Probe>(self, run: SyntheticRun, wait: Wait, probe: P) -> Team {
         let data = Arc::new(Data {
             locks: (0..self.locks).map(|_| share::<M, _>(Alone { lock: L::new(), beside: M::Slot::new(0) })).collect(),
             guarded: (0..self.locks)
@@ -111,7 +111,7 @@ impl Draw {
 
     fn thread<M: Machine, L: RawLock<M>, P: Probe>(
         self,
-        run: Run,
+        run: SyntheticRun,
         wait: Wait,
         thread: u32,
         data: &Data<M, L>,

@@ -25,7 +25,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// The settings of the program.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Settings {
+pub struct TaskProgramSettings {
     /// Number of threads.
     pub workers: u32,
     /// Number of tasks in all; the first task spawns the others.
@@ -44,10 +44,10 @@ pub struct Settings {
     pub seed: u64,
 }
 
-impl Default for Settings {
+impl Default for TaskProgramSettings {
     fn default() -> Self {
         let dispatch = Dispatch::Steal;
-        Settings { workers: 4, tasks: 4000, think: Cycles(0), spread: 0.0, capacity: 64, dispatch, seed: 1 }
+        TaskProgramSettings { workers: 4, tasks: 4000, think: Cycles(0), spread: 0.0, capacity: 64, dispatch, seed: 1 }
     }
 }
 
@@ -103,7 +103,7 @@ impl Task {
 /// The tasks that each worker did, and the sum of their digests.
 type Total = (Vec<u64>, u64);
 
-impl Settings {
+impl TaskProgramSettings {
     /// The threads. With [`Dispatch::Shared`] tasks go through a queue of the type `Q`. The result
     /// is an error if a task was not done, or was done twice.
     ///

@@ -1,6 +1,6 @@
 //! Tasks as a workload, with a queue of the registry.
 
-use super::{Outcome, Settings, Task};
+use super::{Outcome, Task, TaskProgramSettings};
 use baton_machine::units::Cycles;
 use baton_machine::{Machine, Wait};
 use baton_sync::queue::{self, QueueInfo, QueueVisitor, RawQueue};
@@ -12,10 +12,10 @@ use baton_workloads::{Charge, Knobs, Probe, Refused, Team, Workload, WorkloadInf
 #[derive(Clone, Copy)]
 pub struct Tasks {
     queue: &'static QueueInfo,
-    settings: Settings,
+    settings: TaskProgramSettings,
 }
 
-struct Make(Settings, Wait);
+struct Make(TaskProgramSettings, Wait);
 impl<M: Machine> QueueVisitor<M> for Make {
     type Out = Result<Work<Outcome>, Refused>;
     fn visit<Q: RawQueue<M, Item = u64>>(self) -> Self::Out {
@@ -38,7 +38,7 @@ impl Workload for Tasks {
         let tasks = knobs.iterations_or(1000).saturating_mul(u64::from(workers)).min(u64::from(Task::MOST)) as u32;
         let (think, spread, capacity) = (Cycles(knobs.think), knobs.spread, knobs.capacity);
         let seed = knobs.seed;
-        Ok(Tasks { queue, settings: Settings { workers, tasks, think, spread, capacity, dispatch, seed } })
+        Ok(Tasks { queue, settings: TaskProgramSettings { workers, tasks, think, spread, capacity, dispatch, seed } })
     }
 
     fn threads(&self) -> u32 {

@@ -119,7 +119,7 @@ impl<M: Machine, Q: RawQueue<M, Item = u64>> Pool for Taking<M, Q> {
     fn work(&self, _: u32, first: Option<Task>, one: &mut dyn FnMut(Task)) {
         let (queue, wait) = (&self.queue, self.wait);
         // SAFETY: (here and below) where there are several workers, the queue is of a kind for many
-        // threads, which `Settings::work` checks.
+        // threads, which `TaskProgramSettings::work` checks.
         let put = |task: Task| unsafe { queue.try_enqueue(task.0, wait) }.is_ok();
         let (mut done, mut next) = (0, first);
         loop {

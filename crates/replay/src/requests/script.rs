@@ -54,7 +54,7 @@ pub(super) struct Script {
 
 /// What a thread is doing during the walk.
 #[derive(Default)]
-struct State {
+struct ThreadWalk {
     last: Ticks,
     off: Option<OffReason>,
     waits: Option<Wait>,
@@ -74,7 +74,7 @@ enum Wait {
 struct Walk<'a> {
     trace: &'a Trace,
     script: Script,
-    states: Vec<State>,
+    states: Vec<ThreadWalk>,
     jobs: Vec<Job>,
     numbers: BTreeMap<(ProcessIndex, Address), u32>,
     released: BTreeMap<u32, Ticks>,
@@ -124,7 +124,7 @@ impl<'a> Walk<'a> {
         Walk {
             trace,
             script: Script::default(),
-            states: trace.threads.iter().map(|_| State::default()).collect(),
+            states: trace.threads.iter().map(|_| ThreadWalk::default()).collect(),
             jobs: vec![Job::default(); requests],
             numbers: BTreeMap::new(),
             released: BTreeMap::new(),

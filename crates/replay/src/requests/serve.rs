@@ -101,7 +101,7 @@ struct Lock {
     woken: bool,
 }
 
-struct Run<'a> {
+struct ServerReplay<'a> {
     script: &'a Script,
     effect: &'a Effect,
     now: f64,
@@ -123,7 +123,7 @@ struct Run<'a> {
 /// Serves all requests of the script once, on `cpus` CPUs.
 pub(super) fn serve(script: &Script, cpus: usize, effect: &Effect, arrivals: Arrivals) -> Served {
     let rounds = script.lines.iter().map(|line| line.jobs.len()).max().unwrap_or(0);
-    let mut run = Run {
+    let mut run = ServerReplay {
         script,
         effect,
         now: 0.0,
@@ -147,7 +147,7 @@ pub(super) fn serve(script: &Script, cpus: usize, effect: &Effect, arrivals: Arr
     run.served
 }
 
-impl Run<'_> {
+impl ServerReplay<'_> {
     fn begin(&mut self, arrivals: Arrivals) {
         let lines = &self.script.lines;
         match arrivals {

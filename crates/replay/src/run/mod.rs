@@ -40,7 +40,7 @@ pub fn run_changed(program: &Arc<Program>, chip: &Chip, setup: &Setup, changes: 
     if let Some(meeting) = &changes.barrier {
         baton_sync::barrier::visit::<Simulated, _>(&meeting.barrier, meetings::Exists)?;
     }
-    let run = Run { program, chip, setup, changes, record: false };
+    let run = ReplayRun { program, chip, setup, changes, record: false };
     baton_sync::lock::visit_try(&setup.choice.lock, run)?.map(|(ran, _)| ran)
 }
 
@@ -48,7 +48,7 @@ pub fn run_changed(program: &Arc<Program>, chip: &Chip, setup: &Setup, changes: 
 pub fn run_recorded(program: &Arc<Program>, chip: &Chip, setup: &Setup) -> Result<(Ran, Trace), RunError> {
     baton_sync::lock::visit_try(
         &setup.choice.lock,
-        Run { program, chip, setup, changes: &Changes::default(), record: true },
+        ReplayRun { program, chip, setup, changes: &Changes::default(), record: true },
     )?
 }
 
@@ -79,7 +79,7 @@ fn placed(outcome: &Outcome) -> Placed {
 const EVENTS_PER_STEP: u64 = 1_000;
 const LEAST_EVENTS: u64 = 5_000_000;
 
-struct Run<'a> {
+struct ReplayRun<'a> {
     program: &'a Arc<Program>,
     chip: &'a Chip,
     setup: &'a Setup,
@@ -87,11 +87,11 @@ struct Run<'a> {
     record: bool,
 }
 
-impl TryVisitor<Simulated> for Run<'_> {
+impl TryVisitor<Simulated> for ReplayRun<'_> {
     type Out = Result<(Ran, Trace), RunError>;
 
     fn visit<L: TryLock<Simulated> + ZeroInit>(self) -> Self::Out {
-        let Run { program, chip, setup, changes, record } = self;
+        let ReplayRun { program, chip, setup, changes, record } = self;
         // Looks the lock up by its name: the type of a lock that was added to the registry does not
         // say which lock it is.
         let counted = baton_sync::lock::info(&setup.choice.lock).map_or(L::INFO.counted, |info| info.counted);

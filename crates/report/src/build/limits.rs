@@ -2,7 +2,7 @@
 
 use super::figures::nanos;
 use crate::format::duration;
-use crate::model::{Limits, Note, Run, Thread};
+use crate::model::{Limits, Note, ProgramRun, Thread};
 use baton_trace::analysis::Analysis;
 use baton_trace::{Source, Trace, notes};
 use std::collections::BTreeMap;
@@ -18,7 +18,7 @@ pub(super) struct Seen<'a> {
     pub(super) unexplained: baton_units::Nanos,
 }
 
-pub(super) fn limits(trace: &Trace, analysis: &Analysis, run: &Run, seen: Seen<'_>) -> Limits {
+pub(super) fn limits(trace: &Trace, analysis: &Analysis, run: &ProgramRun, seen: Seen<'_>) -> Limits {
     let mut lost: Vec<String> = trace.losses.iter().map(ToString::to_string).collect();
     if let Some(from) = trace.complete_until() {
         lost.push(format!("after {} events are missing; figures end there", duration(nanos(&trace.clock, from))));
@@ -49,7 +49,7 @@ pub(super) fn limits(trace: &Trace, analysis: &Analysis, run: &Run, seen: Seen<'
     }
 }
 
-fn bias(trace: &Trace, analysis: &Analysis, run: &Run) -> Vec<String> {
+fn bias(trace: &Trace, analysis: &Analysis, run: &ProgramRun) -> Vec<String> {
     if trace.clock.source == Source::Simulated {
         return vec!["Simulated time: recording costs nothing, and no figure is biased by it.".to_owned()];
     }

@@ -22,7 +22,7 @@ const SMALLEST: f64 = 0.001;
 
 /// The requests, or the passages of a point, for the report.
 #[derive(Default)]
-pub(super) struct Said {
+pub(super) struct Described {
     pub(super) requests: Option<Requests>,
     pub(super) progress: Option<Progress>,
 }
@@ -33,7 +33,7 @@ pub(super) fn requests(
     analysis: &Analysis,
     locks: &[model::Lock],
     classes: &[model::Class],
-) -> Said {
+) -> Described {
     let trace = names.trace;
     let named = trace.meta.as_ref().and_then(|meta| meta.extra.get(PROGRESS)?.as_str());
     let scene = Scene { trace, analysis, locks, classes };
@@ -41,12 +41,12 @@ pub(super) fn requests(
         let found = Found::of(trace, &Asked::Find);
         let points = found.calls.map_or_else(String::new, |(begin, end)| format!("{begin}..{end}"));
         let requests = (found.all.len() >= LEAST).then(|| scene.describe(&found, points, false));
-        return Said { requests, progress: None };
+        return Described { requests, progress: None };
     };
     let asked = text.parse().map_err(|error| format!("{error}")).and_then(|named| scene.asked(names, &named));
     match asked {
         Ok(asked) => scene.followed(text, &Found::of(trace, &asked), &asked),
-        Err(remark) => Said { progress: Some(never(text, remark)), requests: None },
+        Err(remark) => Described { progress: Some(never(text, remark)), requests: None },
     }
 }
 
@@ -63,15 +63,15 @@ struct Scene<'a> {
 
 impl Scene<'_> {
     /// Counts the requests between two named points, or the passages of one.
-    fn followed(&self, text: &str, found: &Found, asked: &Asked) -> Said {
+    fn followed(&self, text: &str, found: &Found, asked: &Asked) -> Described {
         if let Asked::Request(..) = asked {
             return match found.all.len() {
                 0 => {
                     let remark =
                         "no request ended: one of the points never came in a thread after the other".to_owned();
-                    Said { progress: Some(never(text, remark)), requests: None }
+                    Described { progress: Some(never(text, remark)), requests: None }
                 }
-                _ => Said { requests: Some(self.describe(found, text.to_owned(), true)), progress: None },
+                _ => Described { requests: Some(self.describe(found, text.to_owned(), true)), progress: None },
             };
         }
         let count: usize = found.passages.values().map(Vec::len).sum();
@@ -80,7 +80,7 @@ impl Scene<'_> {
         let remark = (count == 0).then(|| "it never came".to_owned());
         let threads = found.passages.len() as u32;
         let progress = Progress { point: text.to_owned(), count: count as u64, threads, per_second, remark };
-        Said { progress: Some(progress), requests: None }
+        Described { progress: Some(progress), requests: None }
     }
 
     fn span_ns(&self, found: &Found) -> u64 {

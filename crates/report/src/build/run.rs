@@ -8,9 +8,9 @@ use baton_trace::{ProcessIndex, Source, Ticks, Trace, What};
 use baton_units::Nanos;
 use std::collections::{BTreeMap, BTreeSet};
 
-pub(super) fn run(trace: &Trace, path: &CriticalPath) -> model::Run {
+pub(super) fn run(trace: &Trace, path: &CriticalPath) -> model::ProgramRun {
     let meta = trace.meta.clone().unwrap_or_default();
-    let mut run = model::Run {
+    let mut run = model::ProgramRun {
         command: meta.command,
         directory: meta.directory,
         recorder: meta.recorder,

@@ -19,7 +19,7 @@ pub use openmp::{CameLast, ParallelRegion, TaskSite};
 pub use outside::Outside;
 pub use path::{Background, CriticalPath, NestedPart, PathPart, PathStep, SectionTime};
 pub use requests::{Latency, PROGRESS, Progress, RequestPart, Requests, SlowPart, SlowRequest};
-pub use run::{Clock, Dilation, Host, Limits, Note, Process, Run};
+pub use run::{Clock, Dilation, Host, Limits, Note, Process, ProgramRun};
 pub use standstill::{Held, LockOrder, OrderStep, StandingThread, Standstill};
 pub(crate) use usage::ratio;
 pub use usage::{Bucket, Distribution, Entered, Overtaken, QueueLength, Starved, Usage};
@@ -39,7 +39,7 @@ pub struct Report {
     /// [`SCHEMA`].
     pub schema: String,
     /// The command and the machine.
-    pub run: Run,
+    pub run: ProgramRun,
     /// What limits the program, what could be won, and what to do next.
     pub verdict: Verdict,
     /// The process that stands still at its end, or in which threads do; `None` if none was found.

@@ -4,7 +4,7 @@ use baton_units::{Hertz, Nanos};
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Run {
+pub struct ProgramRun {
     /// The program and its arguments; empty if the launcher left no description.
     pub command: Vec<String>,
     /// The directory in which the program ran.

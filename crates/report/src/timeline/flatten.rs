@@ -1,22 +1,22 @@
 //! Turns intervals that contain each other into consecutive pieces. At each moment, the piece shows
 //! the interval that says most about why the thread does not progress.
 
-use super::lane::{Piece, State};
+use super::lane::{LaneState, Piece};
 use crate::intervals::{Doing, Entry, Interval};
 use baton_trace::analysis::OffCpu;
 
-fn state(doing: Doing) -> State {
+fn state(doing: Doing) -> LaneState {
     match doing {
-        Doing::Hold(_) => State::Hold,
-        Doing::Overhead => State::Overhead,
-        Doing::Wait(Entry::Spinning) => State::Spin,
-        Doing::Wait(Entry::Sleeping) => State::Sleep,
-        Doing::Wait(_) => State::Wait,
-        Doing::Condition | Doing::Barrier | Doing::Semaphore | Doing::Futex | Doing::LibcLock => State::Other,
-        Doing::Join | Doing::Idle | Doing::TaskWait => State::Other,
-        Doing::OffCpu(OffCpu::Ready) => State::Ready,
-        Doing::OffCpu(OffCpu::Blocked | OffCpu::Call | OffCpu::Recorder) => State::Blocked,
-        Doing::OffCpu(OffCpu::Unknown) => State::Off,
+        Doing::Hold(_) => LaneState::Hold,
+        Doing::Overhead => LaneState::Overhead,
+        Doing::Wait(Entry::Spinning) => LaneState::Spin,
+        Doing::Wait(Entry::Sleeping) => LaneState::Sleep,
+        Doing::Wait(_) => LaneState::Wait,
+        Doing::Condition | Doing::Barrier | Doing::Semaphore | Doing::Futex | Doing::LibcLock => LaneState::Other,
+        Doing::Join | Doing::Idle | Doing::TaskWait => LaneState::Other,
+        Doing::OffCpu(OffCpu::Ready) => LaneState::Ready,
+        Doing::OffCpu(OffCpu::Blocked | OffCpu::Call | OffCpu::Recorder) => LaneState::Blocked,
+        Doing::OffCpu(OffCpu::Unknown) => LaneState::Off,
     }
 }
 
@@ -25,13 +25,13 @@ fn state(doing: Doing) -> State {
 /// other.
 fn rank(interval: &Interval) -> (u8, u64) {
     let rank = match state(interval.doing) {
-        State::Hold => 0,
-        State::Other => 1,
-        State::Spin | State::Sleep | State::Wait => 2,
-        State::Overhead => 3,
+        LaneState::Hold => 0,
+        LaneState::Other => 1,
+        LaneState::Spin | LaneState::Sleep | LaneState::Wait => 2,
+        LaneState::Overhead => 3,
         // Time off the CPU outside of a wait outranks the hold around it: it says why the critical
         // section takes long.
-        State::Ready | State::Blocked | State::Off => 1,
+        LaneState::Ready | LaneState::Blocked | LaneState::Off => 1,
     };
     (rank, interval.start.0)
 }
@@ -95,11 +95,11 @@ mod tests {
         ];
         let found: Vec<_> = flatten(&nested).iter().map(|p| (p.start, p.end, p.state, p.object)).collect();
         let expected = [
-            (0, 10, State::Hold, 0),
-            (10, 30, State::Sleep, 1),
-            (30, 40, State::Overhead, 1),
-            (40, 50, State::Hold, 1),
-            (50, 60, State::Hold, 0),
+            (0, 10, LaneState::Hold, 0),
+            (10, 30, LaneState::Sleep, 1),
+            (30, 40, LaneState::Overhead, 1),
+            (40, 50, LaneState::Hold, 1),
+            (50, 60, LaneState::Hold, 0),
         ];
         assert_eq!(found, expected.map(|(a, b, s, o)| (a, b, s, Some(o))));
     }

@@ -4,7 +4,7 @@ use crate::intervals::Interval;
 
 /// What a thread does, as the timeline colours it. Time in none of these states is work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum State {
+pub(crate) enum LaneState {
     /// The thread holds a lock.
     Hold = 0,
     /// The thread waits while no thread holds the lock.
@@ -36,13 +36,13 @@ pub(super) const STATES: usize = 9;
 pub(super) struct Piece {
     pub(super) start: u64,
     pub(super) end: u64,
-    pub(super) state: State,
+    pub(super) state: LaneState,
     /// The lock or other object; on the lane of a lock, the thread that owns it.
     pub(super) object: Option<u32>,
 }
 
 impl Piece {
-    pub(super) fn of(interval: &Interval, state: State, object: Option<u32>) -> Piece {
+    pub(super) fn of(interval: &Interval, state: LaneState, object: Option<u32>) -> Piece {
         Piece { start: interval.start.0, end: interval.end.0, state, object }
     }
 }
@@ -57,7 +57,7 @@ pub(super) struct Block {
     /// The number of pieces.
     pub(super) pieces: u64,
     /// The state of the longest piece.
-    pub(super) state: State,
+    pub(super) state: LaneState,
     pub(super) object: Option<u32>,
     longest: u64,
 }
@@ -136,7 +136,7 @@ mod tests {
         for i in 0..100u64 {
             let long = if i == 50 { 10_000 } else { 10 };
             let start = i * 20 + if i > 50 { 10_000 } else { 0 };
-            let state = if i % 2 == 0 { State::Hold } else { State::Spin };
+            let state = if i % 2 == 0 { LaneState::Hold } else { LaneState::Spin };
             assert!(lane.add(Piece { start, end: start + long, state, object: Some(i as u32) }, 0));
         }
         let total = |lane: &Lane| lane.blocks.iter().flat_map(|b| b.times).sum::<u64>();

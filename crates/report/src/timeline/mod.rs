@@ -10,7 +10,7 @@ mod flatten;
 mod lane;
 mod queue;
 
-pub(crate) use lane::State;
+pub(crate) use lane::LaneState;
 
 use crate::Profile;
 use crate::intervals::{Doing, Interval};
@@ -103,7 +103,7 @@ impl Builder {
         let lock = interval.object.filter(|_| interval.doing.is_of_lock());
         if let Some(lane) = lock.and_then(|l| self.lock_lanes.get(&l)).copied() {
             match interval.doing {
-                Doing::Hold(_) => self.add(lane, Piece::of(interval, State::Hold, Some(interval.thread.0))),
+                Doing::Hold(_) => self.add(lane, Piece::of(interval, LaneState::Hold, Some(interval.thread.0))),
                 Doing::Wait(_) => self.queues[lane - self.thread_lanes.len()].add(interval.start, interval.end),
                 _ => {}
             }

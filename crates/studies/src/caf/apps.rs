@@ -113,17 +113,18 @@ impl QueueVisitor<Simulated> for Make {
         let traffic = Traffic::Made { seed, suspicious: 8 };
         let team = match app {
             App::Clusters { bulk, nops } => {
-                let settings = clusters::Settings { flow: flow(bulk), think: Cycles(nops), ..Default::default() };
+                let settings =
+                    clusters::ClusterSettings { flow: flow(bulk), think: Cycles(nops), ..Default::default() };
                 settings.work::<Simulated, Q>(&traffic, wait).map(|work| work.into_team().0)
             }
             App::Pairs { pairs, bulk } => {
                 let flow = Flow { blocks: 1, ..flow(bulk) };
-                let settings = clusters::Settings { flow, stages: vec![pairs; 2], ..Default::default() };
+                let settings = clusters::ClusterSettings { flow, stages: vec![pairs; 2], ..Default::default() };
                 settings.work::<Simulated, Q>(&traffic, wait).map(|work| work.into_team().0)
             }
             App::Firewall { bulk } => {
                 let input = firewall::Input { traffic, rules: Arc::new(Rules::usual()) };
-                let settings = firewall::Settings { flow: flow(bulk), ..Default::default() };
+                let settings = firewall::FirewallSettings { flow: flow(bulk), ..Default::default() };
                 settings.work::<Simulated, Q>(&input, wait).map(|work| work.into_team().0)
             }
             App::Distributor { nops } => {
@@ -133,14 +134,14 @@ impl QueueVisitor<Simulated> for Make {
                     By::Device | By::Prepush => Dispatch::Balanced,
                 };
                 let (jobs, think) = (ITEMS, Cycles(nops));
-                let settings = distributor::Settings { jobs, think, dispatch, ..Default::default() };
+                let settings = distributor::DistributorSettings { jobs, think, dispatch, ..Default::default() };
                 settings.work::<Simulated, Q>(wait).map(|work| work.into_team().0)
             }
             App::Regression { workers, rows } => {
                 let reduction = if device { Reduction::Device } else { Reduction::Master };
                 let iterations = ITERATIONS;
                 let settings =
-                    regression::Settings { workers, rows, iterations, reduction, seed, ..Default::default() };
+                    regression::RegressionSettings { workers, rows, iterations, reduction, seed, ..Default::default() };
                 settings.work::<Simulated, Q>(&Arc::new(Data::made(seed)), wait).map(|work| work.into_team().0)
             }
         };

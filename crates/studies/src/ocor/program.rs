@@ -124,7 +124,7 @@ impl Program {
     /// The program's threads.
     pub fn team<L: RawLock<Simulated>, P: Probe>(&self, run: &Run, line_bytes: usize, wait: Wait, probe: P) -> Team {
         let threads = NonZeroU32::new(run.threads).unwrap_or(NonZeroU32::MIN);
-        let how = synthetic::Run { threads, acquisitions: run.acquisitions, line_bytes, seed: run.seed };
+        let how = synthetic::SyntheticRun { threads, acquisitions: run.acquisitions, line_bytes, seed: run.seed };
         self.draw.team::<Simulated, L, P>(how, wait, probe)
     }
 }

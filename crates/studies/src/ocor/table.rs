@@ -221,7 +221,7 @@ impl LockVisitor<Simulated> for Make<'_> {
     fn visit<L: RawLock<Simulated> + ZeroInit>(self) -> Self::Out {
         let Run { threads, acquisitions, seed, .. } = *self.run;
         let threads = NonZeroU32::new(threads).unwrap_or(NonZeroU32::MIN);
-        let how = synthetic::Run { threads, acquisitions, line_bytes: self.line_bytes, seed };
+        let how = synthetic::SyntheticRun { threads, acquisitions, line_bytes: self.line_bytes, seed };
         let draw = self.run.program.draw;
         Ok(if L::INFO.hints {
             draw.team::<Simulated, L, _>(how, self.wait, self.notes)

@@ -28,14 +28,14 @@ pub struct Options<'a> {
 /// Sees what a sweep does.
 pub trait Watch {
     /// This sweep has put `row` into the store.
-    fn row(&mut self, row: &Row, state: &State);
+    fn row(&mut self, row: &Row, state: &SweepProgress);
     /// Called at least once in each turn of the sweep's loop, also when no point has ended.
-    fn tick(&mut self, state: &State);
+    fn tick(&mut self, state: &SweepProgress);
 }
 
 /// How far a sweep is.
 #[derive(Clone, Debug, Default)]
-pub struct State {
+pub struct SweepProgress {
     /// Rows of the complete sweep; with `until`, those that are known to be needed so far.
     pub whole: u64,
     /// Rows that this sweep did not have to add: they were in the store before, or another process,
@@ -62,7 +62,7 @@ pub struct Best {
     pub point: String,
 }
 
-impl State {
+impl SweepProgress {
     /// Rows that this sweep has added a second, as a mean since its beginning.
     pub fn rate(&self) -> f64 {
         self.added as f64 / self.elapsed.as_secs_f64().max(1e-9)
@@ -96,7 +96,7 @@ pub fn sweep(
     writer: &mut Writer,
     options: &Options<'_>,
     watch: &mut dyn Watch,
-) -> Result<(End, State), SweepError> {
+) -> Result<(End, SweepProgress), SweepError> {
     let space = &plan.space;
     let mut sweep = Sweep {
         plan,
@@ -110,7 +110,7 @@ pub fn sweep(
         memory: Memory::new(space.limits.memory),
         began: Instant::now(),
         started: 0,
-        state: State { whole: plan.rows(), ..State::default() },
+        state: SweepProgress { whole: plan.rows(), ..SweepProgress::default() },
     };
     let end = sweep.run(options, watch)?;
     sweep.look();
@@ -132,7 +132,7 @@ struct Sweep<'a> {
     began: Instant,
     /// Points that this sweep has begun.
     started: u64,
-    state: State,
+    state: SweepProgress,
 }
 
 /// What became of an attempt to begin a point.

@@ -21,7 +21,7 @@ mod queue;
 mod repeat;
 
 pub use each::each;
-pub use engine::{Best, End, Options, State, Watch, sweep};
+pub use engine::{Best, End, Options, SweepProgress, Watch, sweep};
 pub use plan::{Plan, find};
 
 use crate::space::SpaceError;

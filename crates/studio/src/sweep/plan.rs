@@ -6,7 +6,7 @@ use crate::hash::{Key, Pieces};
 use crate::space::{Goal, Looked, Metric, Point, Seeds, Source, Space, SpaceError};
 use crate::store::column::is_own;
 use crate::store::{Column, Manifest, Role, SpaceText};
-use crate::subject::{Failure, Figure, Settings, Subject, Why};
+use crate::subject::{Failure, Figure, PointSettings, Subject, Why};
 use crate::value::{Kind, Value};
 use rayon::prelude::*;
 use serde_json::Value as Json;
@@ -108,7 +108,7 @@ impl Plan {
     }
 
     /// What the command says about a name. If the command panics, the point is invalid.
-    fn lookup(&self, known: Settings<'_>, name: &str) -> Looked {
+    fn lookup(&self, known: PointSettings<'_>, name: &str) -> Looked {
         caught(|| self.subject.lookup(known, name)).unwrap_or_else(|text| Looked::Invalid(in_preparation(&text)))
     }
 
@@ -320,7 +320,7 @@ impl Plan {
     }
 
     /// The key of a point whose configuration cannot be expanded.
-    fn key_of_invalid(&self, settings: Settings<'_>, seed: u64) -> Key {
+    fn key_of_invalid(&self, settings: PointSettings<'_>, seed: u64) -> Key {
         let pieces = Pieces::default().and("invalid").and(&self.space.command).and(self.subject.version());
         let pieces = pieces.and(seed.to_string());
         settings.iter().fold(pieces, |pieces, (name, value)| pieces.and(name).and(value.to_string())).key()

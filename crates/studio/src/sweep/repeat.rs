@@ -6,7 +6,7 @@ use crate::space::Seeds;
 use std::collections::HashMap;
 
 /// A repetition's figures of the metrics in `until`; `None` after a failure.
-type Figures = Option<Vec<Option<f64>>>;
+type DecidingFigures = Option<Vec<Option<f64>>>;
 
 /// The points with repetitions that have ended while others have not.
 #[derive(Default)]
@@ -15,14 +15,14 @@ pub(super) struct Groups(HashMap<u64, Group>);
 #[derive(Default)]
 struct Group {
     /// Figures by seed, from 1.
-    done: HashMap<u64, Figures>,
+    done: HashMap<u64, DecidingFigures>,
     /// The last seed that was asked for.
     asked: u64,
 }
 
 impl Groups {
     /// Notes the figures of a repetition. Returns the next seed to run, if there is one.
-    pub(super) fn ended(&mut self, seeds: &Seeds, number: u64, seed: u64, figures: Figures) -> Option<u64> {
+    pub(super) fn ended(&mut self, seeds: &Seeds, number: u64, seed: u64, figures: DecidingFigures) -> Option<u64> {
         let Seeds::Until { least, most, narrow } = seeds else { return None };
         let group = self.0.entry(number).or_default();
         group.asked = group.asked.max(u64::from(*least)).max(seed);

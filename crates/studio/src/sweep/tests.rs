@@ -2,7 +2,7 @@ use super::*;
 use crate::hash::Pieces;
 use crate::space::{Looked, Space};
 use crate::store::{Format, SpaceText, Store, StoreError, Writer};
-use crate::subject::{Failure, Figure, Job, Settings, Subject, Why};
+use crate::subject::{Failure, Figure, Job, PointSettings, Subject, Why};
 use crate::value::{Kind, Value};
 use baton_needs::property;
 use proptest::prelude::*;
@@ -19,7 +19,7 @@ struct Toy {
     version: &'static str,
 }
 
-fn option(settings: Settings<'_>, name: &str) -> f64 {
+fn option(settings: PointSettings<'_>, name: &str) -> f64 {
     settings.iter().find(|(known, _)| *known == name).and_then(|(_, value)| value.number()).unwrap_or(0.0)
 }
 
@@ -40,7 +40,7 @@ impl Subject for Toy {
         }
     }
 
-    fn lookup(&self, known: Settings<'_>, name: &str) -> Looked {
+    fn lookup(&self, known: PointSettings<'_>, name: &str) -> Looked {
         match name {
             "size" if option(known, "x") == 13.0 => Looked::Invalid("there is no size 13".into()),
             "size" if option(known, "x") == 15.0 => panic!("x is 15"),
@@ -61,11 +61,11 @@ impl Subject for Toy {
         }
     }
 
-    fn usual(&self, _: Settings<'_>) -> Vec<String> {
+    fn usual(&self, _: PointSettings<'_>) -> Vec<String> {
         vec!["sum".into()]
     }
 
-    fn prepare(&self, settings: Settings<'_>, seed: u64) -> Result<Job, Failure> {
+    fn prepare(&self, settings: PointSettings<'_>, seed: u64) -> Result<Job, Failure> {
         let (x, y) = (option(settings, "x"), option(settings, "y"));
         match x as i64 {
             7 => return Err(Failure::new(Why::Invalid, "x is 7")),
@@ -104,7 +104,7 @@ impl Subject for Toy {
         Ok(Job { key, cost: x, memory, run: Box::new(run) })
     }
 
-    fn repeat(&self, settings: Settings<'_>, seed: u64) -> String {
+    fn repeat(&self, settings: PointSettings<'_>, seed: u64) -> String {
         self.runs.fetch_add(1, SeqCst);
         settings.iter().fold(format!("toy --seed={seed}"), |all, (name, value)| format!("{all} --{name}={value}"))
     }
@@ -114,8 +114,8 @@ impl Subject for Toy {
 struct Quiet;
 
 impl Watch for Quiet {
-    fn row(&mut self, _: &crate::store::Row, _: &State) {}
-    fn tick(&mut self, _: &State) {}
+    fn row(&mut self, _: &crate::store::Row, _: &SweepProgress) {}
+    fn tick(&mut self, _: &SweepProgress) {}
 }
 
 fn space(text: &str) -> Space {
@@ -131,12 +131,12 @@ fn open(plan: &Plan, folder: &Path) -> Result<Writer, StoreError> {
 }
 
 /// Sweeps, and leaves the journal as a killed process would.
-fn killed(plan: &Arc<Plan>, folder: &Path, workers: usize) -> (End, State) {
+fn killed(plan: &Arc<Plan>, folder: &Path, workers: usize) -> (End, SweepProgress) {
     let mut writer = open(plan, folder).unwrap();
     sweep(plan, &mut writer, &Options { workers, stop: &|| false }, &mut Quiet).unwrap()
 }
 
-fn whole(plan: &Arc<Plan>, folder: &Path) -> (End, State) {
+fn whole(plan: &Arc<Plan>, folder: &Path) -> (End, SweepProgress) {
     let mut writer = open(plan, folder).unwrap();
     let ended = sweep(plan, &mut writer, &Options { workers: 2, stop: &|| false }, &mut Quiet).unwrap();
     writer.close().unwrap();

@@ -157,7 +157,7 @@ impl<M: Machine> Buckets<M> {
 }
 
 /// A place of the ordered ring. Its number is as in [`Mpmc`]: 2p is empty for position p, 2p + 1 full.
-struct Place<M: Machine> {
+struct RingSlot<M: Machine> {
     turn: M::Atomic<u64>,
     item: M::Slot<Item>,
 }
@@ -175,20 +175,20 @@ struct Line<M: Machine> {
     left: Alone<M>,
     /// Whether a thread moves outputs on.
     moving: Alone<M>,
-    places: OwnedSlice<M, Place<M>>,
+    places: OwnedSlice<M, RingSlot<M>>,
     slots: OwnedSlice<M, Done<M>>,
 }
 
 impl<M: Machine> Line<M> {
     fn new(capacity: usize, window: usize) -> Self {
         let alone = || Alone(M::Atomic::new(0));
-        let place = |at| Place { turn: M::Atomic::new(2 * at as u64), item: M::Slot::new((0, 0)) };
+        let place = |at| RingSlot { turn: M::Atomic::new(2 * at as u64), item: M::Slot::new((0, 0)) };
         let slot = |_| Done { done: M::Atomic::new(0), output: M::Slot::new(None) };
         let (places, slots) = (OwnedSlice::new(capacity, place), OwnedSlice::new(window, slot));
         Line { tail: alone(), head: alone(), left: alone(), moving: alone(), places, slots }
     }
 
-    fn place(&self, at: u64) -> &Place<M> {
+    fn place(&self, at: u64) -> &RingSlot<M> {
         &self.places[at as usize % self.places.len()]
     }
 

@@ -94,14 +94,14 @@ pub struct ObjectRange {
 /// The mutexes that a part of an assignment means: those that lie in one of several ranges, and
 /// those that are initialised, or first taken, by a call in one of these ranges.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct MutexRange {
     /// The ranges.
     pub ranges: Vec<ObjectRange>,
     /// Only the n-th mutex that calls of these ranges initialise, counted from 1; `None`: all.
     pub nth: Option<u32>,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for MutexRange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (at, range) in self.ranges.iter().enumerate() {
             write!(f, "{}{range}", if at == 0 { "" } else { "|" })?;
@@ -110,12 +110,12 @@ impl fmt::Display for Place {
     }
 }
 
-impl FromStr for Place {
+impl FromStr for MutexRange {
     type Err = String;
 
     /// Parses ranges with `|` between them; `#3` behind the last range means the third mutex that
     /// calls of these ranges initialise.
-    fn from_str(text: &str) -> Result<Place, String> {
+    fn from_str(text: &str) -> Result<MutexRange, String> {
         let (ranges, nth) = match text.rsplit_once('#') {
             Some((ranges, nth)) => {
                 let nth = nth.parse().ok().filter(|&nth: &u32| nth > 0);
@@ -123,7 +123,7 @@ impl FromStr for Place {
             }
             None => (text, None),
         };
-        Ok(Place { ranges: ranges.split('|').map(str::parse).collect::<Result<_, _>>()?, nth })
+        Ok(MutexRange { ranges: ranges.split('|').map(str::parse).collect::<Result<_, _>>()?, nth })
     }
 }
 
@@ -197,12 +197,12 @@ mod tests {
         assert_eq!((place.module.as_str(), place.range.clone()), ("libstdc++.so.6", 0x10..0x20));
         assert_eq!(place.to_string(), "libstdc++.so.6+0x10-0x20");
         assert_eq!("app+0xff".parse::<ObjectRange>().unwrap().range, 0xff..0x100);
-        let third: Place = "app+0x10-0x20|lib.so+0x30-0x31#3".parse().unwrap();
+        let third: MutexRange = "app+0x10-0x20|lib.so+0x30-0x31#3".parse().unwrap();
         assert_eq!((third.nth, third.ranges.len(), third.ranges[1].range.clone()), (Some(3), 2, 0x30..0x31));
         assert_eq!(third.to_string(), "app+0x10-0x20|lib.so+0x30-0x31#3");
-        assert_eq!("app+0x10-0x20".parse::<Place>().unwrap().nth, None);
+        assert_eq!("app+0x10-0x20".parse::<MutexRange>().unwrap().nth, None);
         for bad in ["app+0x10#0", "app+0x10#x", "app+0x10|", "#1"] {
-            assert!(bad.parse::<Place>().is_err(), "{bad}");
+            assert!(bad.parse::<MutexRange>().is_err(), "{bad}");
         }
         for bad in ["app", "app+10", "app+0x20-0x20", "+0x10", "app+0x20-0x10", "app+0xg"] {
             assert!(bad.parse::<ObjectRange>().unwrap_err().contains("0xSTART-0xEND"), "{bad}");

@@ -53,12 +53,12 @@ pub struct Background {
     pub ended: Ticks,
     /// The place to which the background thread comes once in each turn of its loop; `None` if no
     /// place is known.
-    pub turns_at: Option<Place>,
+    pub turns_at: Option<LoopPoint>,
 }
 
 /// A place in the code to which a thread's loop comes back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Place {
+pub enum LoopPoint {
     /// A release of the only lock that the thread held.
     Release(SiteId),
     /// A call for input, output or sleep, with no lock held.
@@ -105,7 +105,7 @@ pub fn background(trace: &Trace) -> Vec<Background> {
 /// Returns for each background thread whose place ([`Background::turns_at`]) is known the moments
 /// at which the thread came to that place, in order.
 pub fn turns(trace: &Trace, background: &[Background]) -> BTreeMap<ThreadIndex, Vec<Ticks>> {
-    let mut turns: BTreeMap<ThreadIndex, (Place, Vec<Ticks>)> =
+    let mut turns: BTreeMap<ThreadIndex, (LoopPoint, Vec<Ticks>)> =
         background.iter().filter_map(|one| Some((one.thread, (one.turns_at?, Vec::new())))).collect();
     if turns.is_empty() {
         return BTreeMap::new();
@@ -145,7 +145,7 @@ struct Life {
     ended: Option<Ticks>,
     /// The locks held, counted with each repeated acquisition.
     held: u32,
-    places: BTreeMap<Place, Visits>,
+    places: BTreeMap<LoopPoint, Visits>,
     /// The call that created the thread, with its callers.
     created_at: Option<SiteId>,
     creating: Option<SiteId>,
@@ -161,20 +161,20 @@ struct Life {
 impl Life {
     /// Follows the locks that the thread holds. Returns the place to which an event of the thread
     /// comes, if that may be where a loop goes round.
-    fn goes_to(&mut self, what: &What) -> Option<Place> {
+    fn goes_to(&mut self, what: &What) -> Option<LoopPoint> {
         match *what {
             What::Acquire { .. } | What::Acquired { .. } => self.held += 1,
             What::Release { site, .. } => {
                 self.held = self.held.saturating_sub(1);
-                return (self.held == 0).then_some(Place::Release(site));
+                return (self.held == 0).then_some(LoopPoint::Release(site));
             }
-            What::Blocked { site, .. } if self.held == 0 => return Some(Place::Blocked(site)),
+            What::Blocked { site, .. } if self.held == 0 => return Some(LoopPoint::Blocked(site)),
             _ => {}
         }
         None
     }
 
-    fn came_to(&mut self, place: Place, now: Ticks, lock: Option<SiteId>) {
+    fn came_to(&mut self, place: LoopPoint, now: Ticks, lock: Option<SiteId>) {
         let new = || Visits { count: 0, last: now, longest: Ticks(0), locks: BTreeSet::new() };
         let visits = self.places.entry(place).or_insert_with(new);
         visits.locks.extend(lock);
@@ -185,7 +185,7 @@ impl Life {
 
     /// The place that the thread came to most often, with the longest turn there; `None` if the
     /// thread made fewer than [`TURNS`] turns.
-    fn turns(&self) -> Option<(Place, Ticks)> {
+    fn turns(&self) -> Option<(LoopPoint, Ticks)> {
         let most = self.places.iter().max_by_key(|(_, visits)| visits.count)?;
         (most.1.count > TURNS).then_some((*most.0, most.1.longest))
     }
@@ -198,7 +198,7 @@ impl Life {
             _ => true,
         };
         let callers_differ = are_apart(&self.waited_at, &other.waited_at);
-        let shares = |(place, visits): (&Place, &Visits)| match other.places.get(place) {
+        let shares = |(place, visits): (&LoopPoint, &Visits)| match other.places.get(place) {
             Some(theirs) => created_alike || !(callers_differ || are_apart(&visits.locks, &theirs.locks)),
             None => false,
         };

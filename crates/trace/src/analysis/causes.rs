@@ -146,7 +146,7 @@ pub(super) struct Barrier<T> {
     leaving: BTreeMap<ThreadIndex, Cause<T>>,
 }
 
-pub(super) enum State<T> {
+pub(super) enum ObjectState<T> {
     Unused,
     Lock(Releases<T>),
     Condition(Condition<T>),
@@ -162,10 +162,10 @@ pub(super) enum State<T> {
 macro_rules! of_kind {
     ($state:expr, $kind:ident, $new:expr) => {{
         let state = $state;
-        if !matches!(state, State::$kind(_)) {
-            *state = State::$kind($new);
+        if !matches!(state, ObjectState::$kind(_)) {
+            *state = ObjectState::$kind($new);
         }
-        let State::$kind(held) = state else { unreachable!("set above") };
+        let ObjectState::$kind(held) = state else { unreachable!("set above") };
         held
     }};
 }
@@ -176,7 +176,7 @@ pub(super) struct Causes<T> {
     number: u64,
     /// For each thread, the waits in progress, at most one of each kind.
     begun: Vec<[Option<Begun>; KINDS]>,
-    objects: Vec<State<T>>,
+    objects: Vec<ObjectState<T>>,
     threads: Threads<T>,
     pub(super) teams: Teams<T>,
 }
@@ -502,9 +502,9 @@ impl<T: Carry> Causes<T> {
         Some(Ended { kind, object, begin: begun.map(|b| b.time), site, gave_up, cause })
     }
 
-    pub(super) fn state(&mut self, object: ObjectId) -> &mut State<T> {
+    pub(super) fn state(&mut self, object: ObjectId) -> &mut ObjectState<T> {
         if self.objects.len() <= object.index() {
-            self.objects.resize_with(object.index() + 1, || State::Unused);
+            self.objects.resize_with(object.index() + 1, || ObjectState::Unused);
         }
         &mut self.objects[object.index()]
     }

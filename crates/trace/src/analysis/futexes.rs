@@ -9,7 +9,7 @@
 //! The cause of a wait for a lock inside of the C library is the last release that woke a waiter:
 //! the woken thread competes for the lock, and may have to wait for later releases as well.
 
-use super::causes::{Carry, Cause, Causes, Ended, State, WaitKind, of_kind};
+use super::causes::{Carry, Cause, Causes, Ended, ObjectState, WaitKind, of_kind};
 use super::objects::ObjectId;
 use crate::clock::Ticks;
 use crate::event::{Event, FutexEnd, ThreadIndex, What};

@@ -42,7 +42,7 @@ impl Taken {
 }
 
 /// Consecutive acquisitions of one lock by one thread from a few places.
-struct Run {
+struct Streak {
     object: ObjectId,
     /// The places of the run, each with the number of acquisitions that all threads had made there
     /// before the run first came to the place.
@@ -60,10 +60,10 @@ struct Run {
     end: Ticks,
 }
 
-impl Run {
-    fn new(object: ObjectId, taken: &Taken, time: Ticks) -> Run {
+impl Streak {
+    fn new(object: ObjectId, taken: &Taken, time: Ticks) -> Streak {
         let (places, sites, before) = (Vec::new(), BTreeMap::new(), taken.all);
-        Run { object, places, before, sites, count: 0, elsewhere: [0; PLACES + 1], begin: time, end: time }
+        Streak { object, places, before, sites, count: 0, elsewhere: [0; PLACES + 1], begin: time, end: time }
     }
 
     /// Whether an acquisition of this lock from this place can belong to the run.
@@ -94,7 +94,7 @@ impl Run {
 #[derive(Default)]
 pub(super) struct Polls {
     taken: Vec<Taken>,
-    runs: BTreeMap<ThreadIndex, Run>,
+    runs: BTreeMap<ThreadIndex, Streak>,
     found: Found,
 }
 
@@ -124,15 +124,15 @@ impl Polls {
             self.acted(thread);
         }
         let taken = &mut self.taken[object.index()];
-        let run = self.runs.entry(thread).or_insert_with(|| Run::new(object, taken, time));
+        let run = self.runs.entry(thread).or_insert_with(|| Streak::new(object, taken, time));
         run.add(taken, place, site, time);
         taken.count(place);
     }
 
     /// Records that a thread did something else than taking and releasing the lock: its run ends.
     pub(super) fn acted(&mut self, thread: ThreadIndex) {
-        let Some(run) = self.runs.remove(&thread).filter(Run::is_poll) else { return };
-        let Run { object, sites, begin, end, .. } = run;
+        let Some(run) = self.runs.remove(&thread).filter(Streak::is_poll) else { return };
+        let Streak { object, sites, begin, end, .. } = run;
         for (site, count) in sites {
             *self.found.counts.entry((object, site)).or_default() += count;
         }

@@ -1,7 +1,9 @@
 //! Tests for threads that end because another thread tells them to, and for threads that only seem
 //! to.
 
-use baton_trace::analysis::{CriticalPath, Doing, Place, WaitKind, Window, background, relax, turns, unknown_names};
+use baton_trace::analysis::{
+    CriticalPath, Doing, LoopPoint, WaitKind, Window, background, relax, turns, unknown_names,
+};
 use baton_trace::meta::Ends;
 use baton_trace::{Clock, Lock, Meta, Mode, SiteId, ThreadIndex, Ticks, Trace, TraceBuilder, What};
 
@@ -78,7 +80,7 @@ fn a_thread_that_ends_within_a_turn_after_its_joiner_came_is_background() {
     let all = background(&trace);
     assert_eq!(found(&trace), [2]);
     assert_eq!((all[0].joiner.0, all[0].came.0, all[0].ended.0), (0, 910, 1010));
-    assert_eq!(all[0].turns_at, Some(Place::Release(SiteId(2))));
+    assert_eq!(all[0].turns_at, Some(LoopPoint::Release(SiteId(2))));
     let turns = turns(&trace, &all);
     assert_eq!(turns[&ThreadIndex(2)], (0..10).map(|turn| Ticks(10 + 100 * turn)).collect::<Vec<_>>());
 }

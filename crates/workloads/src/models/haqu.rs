@@ -18,7 +18,7 @@ use core::cell::Cell;
 /// What a core keeps of the queue, outside of the machine's memory.
 #[repr(align(128))]
 #[derive(Default)]
-struct State {
+struct CoreQueue {
     own: Cell<u32>,
     other: Cell<u32>,
 }
@@ -31,7 +31,7 @@ struct Count<M: Machine>(M::Atomic<u32>);
 pub struct Haqu<M: Machine> {
     /// The count of each side: the number of items that the side has moved.
     counts: OwnedSlice<M, Count<M>>,
-    states: [State; 2],
+    states: [CoreQueue; 2],
     places: OwnedSlice<M, M::Slot<u64>>,
 }
 

@@ -40,7 +40,7 @@ struct Lines<M: Machine> {
 }
 
 /// What a thread keeps of its requests, outside of the machine's memory.
-struct State {
+struct OwnRequests {
     /// Number of requests that the thread has made.
     made: Cell<usize>,
     /// Number of items that the thread asks for in all, and of those that it has taken.
@@ -51,13 +51,13 @@ struct State {
 }
 
 /// The threads of one side of the queue.
-struct Threads<M: Machine>(OwnedSlice<M, Lines<M>>, Vec<State>);
+struct Threads<M: Machine>(OwnedSlice<M, Lines<M>>, Vec<OwnRequests>);
 
 /// One thread of a side.
 struct Of<'a, M: Machine> {
     device: M::Queues,
     lines: &'a Lines<M>,
-    state: &'a State,
+    state: &'a OwnRequests,
 }
 
 /// The queue whose consumers ask ahead of their calls.
@@ -81,7 +81,7 @@ impl<M: Machine> Threads<M> {
     fn new(threads: u32) -> Self {
         let cell = || AnswerCell { value: M::Atomic::new(0), word: M::Atomic::new(answer_word(0, 0)) };
         let lines = |_| Lines { requests: array::from_fn(|_| M::Atomic::new(0)), answers: array::from_fn(|_| cell()) };
-        let state = |_| State {
+        let state = |_| OwnRequests {
             made: Cell::new(0),
             share: Cell::new(0),
             taken: Cell::new(0),

@@ -4,7 +4,7 @@
 use super::Qmd;
 use super::buffers::Waiting;
 use super::rows::Row;
-use super::storage::State;
+use super::storage::QueueState;
 use crate::peripheral::port::{Port, Request};
 use baton_machine::queues::{Direction, QueueId, QueueRefusal};
 
@@ -15,7 +15,7 @@ impl Qmd {
         if let Some(ready) = self.is_flow_ready(slot, direction, thread) {
             return ready;
         }
-        let here = self.storage.queue(slot).filter(|_| self.storage.state(slot) == State::Open);
+        let here = self.storage.queue(slot).filter(|_| self.storage.state(slot) == QueueState::Open);
         here.is_none_or(|queue| match direction {
             Direction::Enqueue => queue.free() > 0,
             Direction::Dequeue => queue.items() > 0,

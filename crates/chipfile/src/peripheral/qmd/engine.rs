@@ -5,7 +5,7 @@ use super::buffers::{Buffers, Picked, Retry, Waiting};
 use super::credits::Pools;
 use super::groups::Balanced;
 use super::settings::{Pointers, QmdSettings};
-use super::storage::{Slot, State};
+use super::storage::{QueueState, Slot};
 use crate::peripheral::port::{Hold, Port};
 use baton_machine::flows::Given;
 use baton_machine::queues::{Direction, Mode, Operand, QueueRefusal, QueueRequest};
@@ -283,7 +283,7 @@ impl Qmd {
             QueueRequest::Enqueue { to, item } => self.try_enqueue(thread, to, item, now),
             QueueRequest::Dequeue { from: Operand { queue, mode: Mode::TakeCredits(of), .. } } => {
                 let slot = self.storage.find(queue);
-                if slot.is_some_and(|slot| self.storage.state(slot) != State::Open) {
+                if slot.is_some_and(|slot| self.storage.state(slot) != QueueState::Open) {
                     return Turn::Wait(Hold::Empty);
                 }
                 self.look_at(now);
@@ -312,7 +312,7 @@ impl Qmd {
                 Balanced::Gone => return Turn::Served(Err(QueueRefusal::NoQueue)),
             },
         };
-        if self.storage.state(slot) != State::Open {
+        if self.storage.state(slot) != QueueState::Open {
             return Turn::Wait(Hold::Full);
         }
         if self.has_flows(slot) {
@@ -331,7 +331,7 @@ impl Qmd {
 
     fn try_dequeue(&mut self, thread: u32, from: Operand, now: u64) -> Turn {
         let Some(slot) = self.storage.find(from.queue) else { return Turn::Served(Err(QueueRefusal::NoQueue)) };
-        if self.storage.state(slot) != State::Open {
+        if self.storage.state(slot) != QueueState::Open {
             return Turn::Wait(Hold::Empty);
         }
         if self.has_flows(slot) {
@@ -375,7 +375,7 @@ impl Qmd {
         for (slot, [enqueue, dequeue]) in self.pools.iter().enumerate() {
             let Some(queue) = self.storage.queue(Slot(slot)) else { continue };
             assert!(queue.used() <= queue.entries(), "items of queue {slot}");
-            if self.storage.state(Slot(slot)) != State::Open {
+            if self.storage.state(Slot(slot)) != QueueState::Open {
                 // A moving queue is checked when it opens: until then its items and credits arrive
                 // one by one.
                 continue;

@@ -52,7 +52,7 @@ use engine::{Engine, Moves};
 use flows::Flows;
 use groups::{Groups, Reducers};
 use rows::{Arms, Row};
-use storage::{State, Storage};
+use storage::{QueueState, Storage};
 
 /// The entry of the queue device in the registry of kinds.
 pub const KIND: DeviceKind = DeviceKind {
@@ -157,7 +157,7 @@ impl Qmd {
             return Taken::Yes;
         }
         if let Some(slot) = self.storage.find(queue)
-            && let State::Gone { device, queue } = self.storage.state(slot)
+            && let QueueState::Gone { device, queue } = self.storage.state(slot)
         {
             self.send_on(request, device, queue, port);
             return Taken::Yes;

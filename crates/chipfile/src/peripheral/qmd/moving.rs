@@ -10,7 +10,7 @@
 
 use super::Qmd;
 use super::buffers::aim;
-use super::storage::{Slot, State};
+use super::storage::{QueueState, Slot};
 use crate::peripheral::port::{Answer, Port, Request};
 use baton_machine::queues::{QueueId, QueueRefusal};
 
@@ -108,7 +108,7 @@ impl Qmd {
             _ => {}
         }
         let slot = self.own(id, request.subject.domain)?;
-        if (self.storage.state(slot) == State::Closed) == (what == Step::Close) {
+        if (self.storage.state(slot) == QueueState::Closed) == (what == Step::Close) {
             return Err(QueueRefusal::Refused);
         }
         match what {
@@ -124,12 +124,12 @@ impl Qmd {
                 return self.pool_step(what, slot, [first, second, third], now);
             }
             Step::Open => {
-                self.storage.set_state(slot, State::Open);
+                self.storage.set_state(slot, QueueState::Open);
                 self.wake_all(now);
             }
             Step::SendOn => {
                 let (device, queue) = (third as u32, QueueId(second as u32));
-                self.storage.leave(slot, State::Gone { device, queue });
+                self.storage.leave(slot, QueueState::Gone { device, queue });
                 self.pools[slot.0] = [None, None];
                 let mut gone = Vec::new();
                 self.take_out(now, |waiting| aim(&waiting.asked).1.queue == id, |waiting| gone.push(waiting.request));
@@ -143,14 +143,14 @@ impl Qmd {
     /// Closes a queue, after making the pending moves of its head and tail. Returns the number of
     /// items.
     fn close(&mut self, slot: Slot, now: u64) -> Result<u64, QueueRefusal> {
-        if self.storage.state(slot) != State::Open {
+        if self.storage.state(slot) != QueueState::Open {
             return Err(QueueRefusal::Refused);
         }
         for direction in self.moves.take(slot) {
             self.end_move(slot, direction, now);
         }
         self.pools[slot.0].iter_mut().flatten().for_each(|pools| pools.deal(now));
-        self.storage.set_state(slot, State::Closed);
+        self.storage.set_state(slot, QueueState::Closed);
         Ok(self.storage.queue(slot).map_or(0, |queue| u64::from(queue.items())))
     }
 

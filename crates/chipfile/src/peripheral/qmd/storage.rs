@@ -12,7 +12,7 @@ struct Region {
 
 /// Whether a queue serves requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum QueueState {
     Open,
     /// The queue is being moved: requests wait.
     Closed,
@@ -25,7 +25,7 @@ pub(super) enum State {
 
 /// A queue.
 pub(super) struct Queue {
-    state: State,
+    state: QueueState,
     region: Region,
     /// The protection domain that the queue belongs to.
     pub(super) domain: u32,
@@ -101,7 +101,7 @@ impl Storage {
         let id = self.given << SLOT_BITS | slot as u32;
         for i in 0..count {
             let region = Region { first: first + i * entries, entries };
-            let queue = Queue { state: State::Open, region, domain, head: 0, items: 0, coming: 0, going: 0 };
+            let queue = Queue { state: QueueState::Open, region, domain, head: 0, items: 0, coming: 0, going: 0 };
             self.queues[slot + i as usize] = Some((QueueId(id).plus(i), queue));
         }
         self.given += 1;
@@ -148,11 +148,11 @@ impl Storage {
     }
 
     /// Returns whether a queue serves requests.
-    pub(super) fn state(&self, slot: Slot) -> State {
-        self.queue(slot).map_or(State::Open, |queue| queue.state)
+    pub(super) fn state(&self, slot: Slot) -> QueueState {
+        self.queue(slot).map_or(QueueState::Open, |queue| queue.state)
     }
 
-    pub(super) fn set_state(&mut self, slot: Slot, state: State) {
+    pub(super) fn set_state(&mut self, slot: Slot, state: QueueState) {
         if let Some(queue) = self.queue_mut(slot) {
             queue.state = state;
         }
@@ -166,7 +166,7 @@ impl Storage {
     }
 
     /// Frees the entries of a queue whose items have moved to another device.
-    pub(super) fn leave(&mut self, slot: Slot, state: State) {
+    pub(super) fn leave(&mut self, slot: Slot, state: QueueState) {
         if let Some(queue) = self.queue_mut(slot) {
             (queue.state, queue.region, queue.items) = (state, Region { first: 0, entries: 0 }, 0);
         }

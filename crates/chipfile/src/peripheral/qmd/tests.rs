@@ -48,7 +48,7 @@ fn subject(cpu: u32) -> Subject {
     Subject { thread: 100 + cpu, domain: 0 }
 }
 
-type Said = Result<u64, QueueRefusal>;
+type QueueAnswer = Result<u64, QueueRefusal>;
 
 /// The device and its answers so far: for each request number, the cycle in which the answer
 /// leaves.
@@ -59,7 +59,7 @@ struct Bench {
     /// The thread for which a context sends its requests, if that is another than the context's own.
     subjects: BTreeMap<u32, Subject>,
     sent: u32,
-    answers: Vec<(u32, u64, Said)>,
+    answers: Vec<(u32, u64, QueueAnswer)>,
     /// Items with their flows and tokens, by the number of the request.
     given: BTreeMap<u32, Given>,
     holds: Vec<(u32, u64, Hold)>,
@@ -121,7 +121,7 @@ impl Bench {
             for effect in effects {
                 match effect {
                     Effect::Answer { packet, at, answer } => {
-                        let said = Said::from_words(Words::from(answer)).expect("an answer of the protocol");
+                        let said = QueueAnswer::from_words(Words::from(answer)).expect("an answer of the protocol");
                         self.answers.push((packet, at, said));
                         if let Some(Ok(given)) = FlowAnswer::from_words(Words::from(answer)) {
                             self.given.insert(packet, given);
@@ -140,7 +140,7 @@ impl Bench {
     }
 
     /// Returns the answer of a request, with the cycle in which the answer leaves.
-    fn answer(&self, request: u32) -> Option<(u64, Said)> {
+    fn answer(&self, request: u32) -> Option<(u64, QueueAnswer)> {
         self.answers.iter().find(|(of, ..)| *of == request).map(|(_, at, said)| (*at, *said))
     }
 
@@ -150,7 +150,7 @@ impl Bench {
     }
 
     /// Performs a system call in the current cycle, which the device answers at once.
-    fn call(&mut self, cpu: u32, asked: QueueRequest) -> Said {
+    fn call(&mut self, cpu: u32, asked: QueueRequest) -> QueueAnswer {
         let (now, number) = (self.now, self.at(self.now, cpu, asked));
         self.run_to(now);
         self.answer(number).expect("system calls are answered at once").1
@@ -397,7 +397,7 @@ fn a_request_without_a_credit_is_dropped_and_acknowledged() {
     bench.run_to(1000);
     assert_eq!(bench.answer(before).expect("answered").1, Err(QueueRefusal::NoCredit));
     assert_eq!(bench.answer(credits).expect("answered").1, Ok(4), "as many as there are free entries");
-    let said: Vec<Said> = puts.iter().map(|&put| bench.answer(put).expect("answered").1).collect();
+    let said: Vec<QueueAnswer> = puts.iter().map(|&put| bench.answer(put).expect("answered").1).collect();
     assert_eq!(said, [Ok(0), Ok(0), Ok(0), Ok(0), Err(QueueRefusal::NoCredit)]);
     assert_eq!(bench.answer(stranger).expect("answered").1, Err(QueueRefusal::NoCredit));
     assert_eq!(bench.count("no_credit"), 3);

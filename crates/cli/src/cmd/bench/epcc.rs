@@ -2,7 +2,7 @@
 //! runtimes alike.
 
 use super::program::{Bench, Extent, GROUPS};
-use super::runtime::{Runtime, Settings};
+use super::runtime::{BatonSettings, Runtime};
 use super::summary::{Column, tables};
 use crate::error::BadInput;
 use crate::values;
@@ -98,7 +98,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let threads =
         if args.threads.is_empty() { [1, 2, 4].map(|each| each * cpus as u32).to_vec() } else { args.threads.clone() };
     let scratch = tempfile::tempdir().context("cannot make a folder for the program")?;
-    let settings = Settings { locks: &args.lock, barriers: &args.barrier, waits: &args.wait, tasks: &args.tasks };
+    let settings = BatonSettings { locks: &args.lock, barriers: &args.barrier, waits: &args.wait, tasks: &args.tasks };
     let runtimes = Runtime::all(&args.runtime, &settings, args.libomp.as_deref(), scratch.path())?;
     let bench = Bench::build(&args.cc, scratch.path())?;
     let steps = bench.calibrate(args.delay)?;

@@ -28,7 +28,7 @@ pub(super) struct Runtime {
 }
 
 /// The settings of Baton's runtime. Each combination is a runtime of its own.
-pub(super) struct Settings<'a> {
+pub(super) struct BatonSettings<'a> {
     pub(super) locks: &'a [String],
     pub(super) barriers: &'a [String],
     pub(super) waits: &'a [String],
@@ -39,7 +39,7 @@ impl Runtime {
     /// The runtimes of these names. `scratch` is a folder for links, `libomp` a file to take for LLVM's library.
     pub(super) fn all(
         names: &[String],
-        settings: &Settings<'_>,
+        settings: &BatonSettings<'_>,
         libomp: Option<&Path>,
         scratch: &Path,
     ) -> anyhow::Result<Vec<Runtime>> {
@@ -64,7 +64,7 @@ impl Runtime {
 }
 
 /// Baton's runtime, once for each combination of settings.
-fn batons(settings: &Settings<'_>) -> anyhow::Result<Vec<Runtime>> {
+fn batons(settings: &BatonSettings<'_>) -> anyhow::Result<Vec<Runtime>> {
     let path = openmp::search_path(&openmp::find()?);
     // `None` stands for the runtime's default.
     let each = |values: &[String]| -> Vec<Option<String>> {
@@ -125,7 +125,7 @@ mod tests {
     fn all(names: &[&str], libomp: Option<&Path>) -> anyhow::Result<Vec<Runtime>> {
         let scratch = tempfile::tempdir()?;
         let names: Vec<String> = names.iter().map(ToString::to_string).collect();
-        let none = Settings { locks: &[], barriers: &[], waits: &[], tasks: &[] };
+        let none = BatonSettings { locks: &[], barriers: &[], waits: &[], tasks: &[] };
         Runtime::all(&names, &none, libomp, scratch.path())
     }
 

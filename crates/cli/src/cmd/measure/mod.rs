@@ -23,7 +23,7 @@ use baton_sync::barrier::BARRIERS;
 use baton_sync::lock::LOCKS;
 use baton_trace::{Meta, Trace};
 use baton_units::Nanos;
-use predictions::Said;
+use predictions::LockPrediction;
 use runs::{Candidate, OpenMp, Taken};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -188,17 +188,18 @@ pub(super) fn recorded(meta: &Meta) -> Result<Candidate, BadInput> {
 }
 
 /// The best predicted locks that do not collapse, other than the recorded one, as `lock:wait`.
-fn best(said: &[Said], most: u32) -> Vec<String> {
+fn best(said: &[LockPrediction], most: u32) -> Vec<String> {
     // A row of changed locks (`whatif --split`) is not a lock that could be run.
-    let is_lock = |s: &&Said| LOCKS.iter().any(|lock| lock.name == s.lock);
-    let mut others: Vec<&Said> = said.iter().filter(|s| !s.recorded && !s.collapses()).filter(is_lock).collect();
+    let is_lock = |s: &&LockPrediction| LOCKS.iter().any(|lock| lock.name == s.lock);
+    let mut others: Vec<&LockPrediction> =
+        said.iter().filter(|s| !s.recorded && !s.collapses()).filter(is_lock).collect();
     others.sort_by_key(|s| s.time_ns.median);
     others.iter().take(most as usize).map(|s| format!("{}:{}", s.lock, s.wait)).collect()
 }
 
 /// The best, the middle and the slowest of the locks, without the recorded one, that are predicted
 /// not to collapse and to take at most three times as long as it.
-fn across(said: &[Said]) -> Vec<String> {
+fn across(said: &[LockPrediction]) -> Vec<String> {
     let most = said.iter().find(|s| s.recorded).map_or(u64::MAX, |s| s.time_ns.median.saturating_mul(3));
     let bearable = said.iter().filter(|s| s.time_ns.median <= most).cloned().collect::<Vec<_>>();
     let ranked = best(&bearable, u32::MAX);
@@ -211,8 +212,8 @@ fn across(said: &[Said]) -> Vec<String> {
 
 /// The rows of the predictions, with measured times where there are any; then the rows of locks
 /// that were measured without a prediction.
-fn rows(said: &[Said], candidates: &[Candidate], taken: &[Taken]) -> Vec<Predicted> {
-    let mut rows: Vec<Predicted> = said.iter().map(Said::row).collect();
+fn rows(said: &[LockPrediction], candidates: &[Candidate], taken: &[Taken]) -> Vec<Predicted> {
+    let mut rows: Vec<Predicted> = said.iter().map(LockPrediction::row).collect();
     // The recorded lock's row comes first. If the user asked for that lock as well, a second row of
     // it follows, which is dropped.
     let mut first = true;
@@ -250,7 +251,7 @@ fn rows(said: &[Said], candidates: &[Candidate], taken: &[Taken]) -> Vec<Predict
     rows
 }
 
-fn table(rows: &[Predicted], said: &[Said]) -> String {
+fn table(rows: &[Predicted], said: &[LockPrediction]) -> String {
     let dash = || "-".to_owned();
     // Only the chip of this machine gives intervals.
     let intervals = rows.iter().any(|row| row.interval_ns.is_some());
@@ -294,7 +295,7 @@ fn table(rows: &[Predicted], said: &[Said]) -> String {
 
 /// The rows of the table, and the rows of locks that are predicted to collapse and were not
 /// measured, which share one line below the table.
-fn apart<'a>(rows: &'a [Predicted], said: &[Said]) -> (Vec<&'a Predicted>, Vec<&'a Predicted>) {
+fn apart<'a>(rows: &'a [Predicted], said: &[LockPrediction]) -> (Vec<&'a Predicted>, Vec<&'a Predicted>) {
     let collapses =
         |row: &Predicted| said.iter().any(|s| s.collapses() && (&s.lock, &s.wait) == (&row.lock, &row.wait));
     rows.iter().partition(|row| row.recorded || row.measured_ns.is_some() || !collapses(row))
@@ -328,7 +329,7 @@ impl Candidate {
 mod tests {
     use super::*;
 
-    fn said(lock: &str, median: u64, recorded: bool, cut_off: u32) -> Said {
+    fn said(lock: &str, median: u64, recorded: bool, cut_off: u32) -> LockPrediction {
         let text = format!(
             r#"{{"lock":"{lock}","wait":"pause","recorded":{recorded},"cut_off":{cut_off},
                 "time_ns":{{"median":{median},"low":1,"high":9}},"overhead_ns":{{"median":3,"low":1,"high":9}}}}"#
@@ -353,7 +354,7 @@ mod tests {
     fn rows_that_collapse_unmeasured_are_one_line() {
         let said =
             [said("futex", 9, true, 0), said("mcs", 7, false, 1), said("tas", 8, false, 1), said("clh", 5, false, 0)];
-        let mut rows: Vec<Predicted> = said.iter().map(Said::row).collect();
+        let mut rows: Vec<Predicted> = said.iter().map(LockPrediction::row).collect();
         let text = table(&rows, &said);
         assert!(text.ends_with("predicted to collapse, and not measured: mcs:pause, tas:pause\n"), "{text}");
         assert_eq!(text.lines().count(), 4, "{text}");

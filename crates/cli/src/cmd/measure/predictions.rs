@@ -10,7 +10,7 @@ use std::path::Path;
 
 /// A lock's prediction.
 #[derive(Clone, Debug, Deserialize)]
-pub(super) struct Said {
+pub(super) struct LockPrediction {
     pub(super) lock: String,
     pub(super) wait: String,
     #[serde(default)]
@@ -47,14 +47,14 @@ pub(super) struct Spread {
 /// The JSON document.
 #[derive(Deserialize)]
 struct Document {
-    results: Vec<Said>,
+    results: Vec<LockPrediction>,
     trustworthy: bool,
     #[serde(default)]
     reasons: Vec<String>,
 }
 
 /// Reads the document.
-pub(super) fn read(path: &Path) -> Result<Vec<Said>, BadInput> {
+pub(super) fn read(path: &Path) -> Result<Vec<LockPrediction>, BadInput> {
     let text = baton_trace::files::read(path, 256 << 20)
         .map_err(|e| BadInput::new(format!("cannot read {}: {e}", path.display())))?;
     parse(&text).map_err(|e| {
@@ -63,7 +63,7 @@ pub(super) fn read(path: &Path) -> Result<Vec<Said>, BadInput> {
     })
 }
 
-fn parse(text: &[u8]) -> serde_json::Result<Vec<Said>> {
+fn parse(text: &[u8]) -> serde_json::Result<Vec<LockPrediction>> {
     let document: Document = serde_json::from_slice(text)?;
     let doubt = (!document.trustworthy).then(|| format!("untrustworthy: {}", document.reasons.join("; ")));
     // This machine has one network: if the document has several, the first represents it.
@@ -71,10 +71,10 @@ fn parse(text: &[u8]) -> serde_json::Result<Vec<Said>> {
     // A lock whose every replay failed has no figures.
     let here = document.results.into_iter().filter(|said| said.network.is_none() || said.network == first);
     let here = here.filter(|said| said.time_ns.median != 0);
-    Ok(here.map(|said| Said { doubt: doubt.clone(), ..said }).collect())
+    Ok(here.map(|said| LockPrediction { doubt: doubt.clone(), ..said }).collect())
 }
 
-impl Said {
+impl LockPrediction {
     /// Whether a run was cut off: the predicted time is a lower bound.
     pub(super) fn collapses(&self) -> bool {
         self.cut_off > 0

@@ -6,7 +6,7 @@ use crate::error::BadInput;
 use baton_host::launch::choice::{self, Choice};
 use baton_host::launch::program::Program;
 use baton_report::symbols;
-use baton_sync::lock::assign::{self, DEFAULT, GLIBC, ObjectRange, Place};
+use baton_sync::lock::assign::{self, DEFAULT, GLIBC, MutexRange, ObjectRange};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -27,14 +27,14 @@ pub(in crate::cmd) struct OneByOne {
 /// The places of a name's mutexes, and the places that the name excepts.
 #[derive(Debug, Default)]
 pub(in crate::cmd) struct Found {
-    pub(in crate::cmd) places: Vec<Place>,
-    pub(in crate::cmd) except: Vec<Place>,
+    pub(in crate::cmd) places: Vec<MutexRange>,
+    pub(in crate::cmd) except: Vec<MutexRange>,
 }
 
 /// A part of the variable, and the name from which it comes.
 struct Settled {
     name: String,
-    place: Place,
+    place: MutexRange,
     value: String,
     /// The library takes the first part that fits, so that exact places come before wide ones: first those with
     /// a number, then exceptions, then all others.
@@ -97,10 +97,14 @@ impl OneByOne {
             }
             let mut place = |name: &Name| {
                 let ranges = files.find(&name.base);
-                if ranges.is_empty() { Err(unknown(&name.text, program)) } else { Ok(Place { ranges, nth: name.nth }) }
+                if ranges.is_empty() {
+                    Err(unknown(&name.text, program))
+                } else {
+                    Ok(MutexRange { ranges, nth: name.nth })
+                }
             };
             let places = vec![place(&name)?];
-            let except = name.except.iter().map(place).collect::<Result<Vec<Place>, BadInput>>()?;
+            let except = name.except.iter().map(place).collect::<Result<Vec<MutexRange>, BadInput>>()?;
             Ok(Found { places, except })
         })
     }
@@ -204,11 +208,11 @@ pub(in crate::cmd) fn unmatched<'a>(names: &'a [String], settled: &[Vec<u64>]) -
 mod tests {
     use super::*;
 
-    fn place(start: u64) -> Place {
-        Place { ranges: vec![ObjectRange { module: "app".into(), range: start..start + 1 }], nth: None }
+    fn place(start: u64) -> MutexRange {
+        MutexRange { ranges: vec![ObjectRange { module: "app".into(), range: start..start + 1 }], nth: None }
     }
 
-    fn places(places: Vec<Place>) -> Result<Found, BadInput> {
+    fn places(places: Vec<MutexRange>) -> Result<Found, BadInput> {
         Ok(Found { places, except: Vec::new() })
     }
 
@@ -229,7 +233,7 @@ mod tests {
     /// exception must come before the name that they are taken from.
     #[test]
     fn numbers_and_exceptions_come_before_what_they_are_taken_from() {
-        let third = Place { nth: Some(3), ..place(1) };
+        let third = MutexRange { nth: Some(3), ..place(1) };
         let found = OneByOne::new("rest=mcs,hot=clh,default=ticket", Some("futex"), |name| match name {
             "hot" => places(vec![third.clone()]),
             _ => Ok(Found { places: vec![place(1)], except: vec![third.clone()] }),
@@ -245,7 +249,7 @@ mod tests {
     /// The exceptions of all names stand before all places, so the parts of a name are apart.
     #[test]
     fn a_name_without_a_mutex_is_told_once() {
-        let first = Place { nth: Some(1), ..place(1) };
+        let first = MutexRange { nth: Some(1), ..place(1) };
         let found =
             OneByOne::new("x=mcs,y=mcs", None, |_| Ok(Found { places: vec![place(1)], except: vec![first.clone()] }));
         let found = found.unwrap();

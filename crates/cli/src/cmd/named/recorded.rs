@@ -6,7 +6,7 @@ use baton_host::closest_first;
 use baton_replay::change::Life;
 use baton_report::Profile;
 use baton_report::model::Lock;
-use baton_sync::lock::assign::{ObjectRange, Place};
+use baton_sync::lock::assign::{MutexRange, ObjectRange};
 use baton_trace::analysis::Object;
 use baton_trace::{Address, ProcessIndex, SiteId, Ticks};
 use std::collections::{BTreeMap, BTreeSet};
@@ -221,12 +221,12 @@ impl Recorded<'_> {
     /// The places at which a later run finds the locks for which a name stands: the locks' own places, a
     /// call on the way to their beginnings that leads to no other lock, their numbers among the locks that
     /// a call initialises, or the calls that take these locks and no others.
-    pub(in crate::cmd) fn places(&self, typed: &str, locks: &[usize]) -> Result<Vec<Place>, BadInput> {
+    pub(in crate::cmd) fn places(&self, typed: &str, locks: &[usize]) -> Result<Vec<MutexRange>, BadInput> {
         let all = &self.profile.analysis.locks;
         let mine: BTreeSet<usize> = locks.iter().copied().collect();
         let led = self.led_to();
         let mut ranges: BTreeSet<(String, u64, u64)> = BTreeSet::new();
-        let mut numbered: Vec<Place> = Vec::new();
+        let mut numbered: Vec<MutexRange> = Vec::new();
         let mut taken: BTreeSet<Call> = BTreeSet::new();
         for lock in locks {
             let mut add = |place: Option<ObjectRange>| {
@@ -253,7 +253,7 @@ impl Recorded<'_> {
         let calls = taken.into_iter().filter_map(|call| self.call(call));
         ranges.extend(calls.map(|place| (place.module, place.range.start, place.range.end)));
         let ranges = ranges.into_iter().map(|(module, start, end)| ObjectRange { module, range: start..end });
-        let mut places = vec![Place { ranges: ranges.collect(), nth: None }];
+        let mut places = vec![MutexRange { ranges: ranges.collect(), nth: None }];
         places.retain(|place| !place.ranges.is_empty());
         places.extend(numbered);
         if places.is_empty() || places.len() > NUMBERED {
@@ -266,14 +266,14 @@ impl Recorded<'_> {
     }
 
     /// A lock's number among the locks to which a call on the way to its beginning leads.
-    fn numbered(&self, lock: usize, led: &BTreeMap<(ProcessIndex, Address), Vec<usize>>) -> Option<Place> {
+    fn numbered(&self, lock: usize, led: &BTreeMap<(ProcessIndex, Address), Vec<usize>>) -> Option<MutexRange> {
         let all = &self.profile.analysis.locks;
         let call = self.begin(lock).min_by_key(|call| led.get(&call.key()).map_or(0, Vec::len))?;
         let mut sisters = led.get(&call.key())?.clone();
         sisters.retain(|sister| all[*sister].object.init_site.is_some());
         sisters.sort_by_key(|sister| (all[*sister].object.born, all[*sister].id));
         let nth = sisters.iter().position(|sister| *sister == lock)? as u32 + 1;
-        Some(Place { ranges: vec![self.call(call)?], nth: Some(nth) })
+        Some(MutexRange { ranges: vec![self.call(call)?], nth: Some(nth) })
     }
 
     /// The locks to whose beginnings each call leads.

@@ -22,7 +22,7 @@ const SCHEMA: &str = "baton-sim/2";
 
 figures! {
     /// A workload on a simulated chip.
-    pub(crate) struct Figures {
+    pub(crate) struct SimFigures {
         /// Name and version of this form.
         schema: Version,
         /// The workload: one of `baton sim --help`.
@@ -268,7 +268,7 @@ impl Serialize for CycleStack {
     }
 }
 
-impl Figures {
+impl SimFigures {
     pub(crate) fn new(
         args: &Args,
         chosen: &Chosen,
@@ -276,7 +276,7 @@ impl Figures {
         outcome: &Outcome,
         measured: &[Figure],
         host_seconds: f64,
-    ) -> Figures {
+    ) -> SimFigures {
         let rate = |n: u64| if host_seconds > 0.0 { n as f64 / host_seconds } else { 0.0 };
         let by_thread = outcome.threads.iter().map(|thread| ThreadFigures {
             name: thread.name.clone(),
@@ -288,7 +288,7 @@ impl Figures {
                 thread.cycle_stack(outcome.cycles).into_iter().map(|(why, cycles)| (why, cycles.0)).collect(),
             ),
         });
-        Figures {
+        SimFigures {
             schema: Version,
             workload: args.workload.text(),
             algorithm: chosen.algorithm(),
@@ -324,12 +324,12 @@ impl Figures {
     }
 
     /// Adds the figures of applications and CPUs.
-    pub(crate) fn with_system(self, known: &[Known], outcome: &Outcome) -> Figures {
-        Figures { by_app: system::applications(known, outcome), by_cpu: system::cpus(outcome), ..self }
+    pub(crate) fn with_system(self, known: &[Known], outcome: &Outcome) -> SimFigures {
+        SimFigures { by_app: system::applications(known, outcome), by_cpu: system::cpus(outcome), ..self }
     }
 
     /// Adds the account of the locks, from the recorded events.
-    pub(crate) fn with_trace(mut self, trace: &Trace, recorder: &LockRecorder) -> Figures {
+    pub(crate) fn with_trace(mut self, trace: &Trace, recorder: &LockRecorder) -> SimFigures {
         let window = recorder.counted(trace);
         let shares = Shares::of(trace, window.clone(), self.threads);
         self.shares = Some(ShareFigures::new(&shares, recorder.messages(), self.threads));

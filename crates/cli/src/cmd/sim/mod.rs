@@ -47,7 +47,7 @@ use std::process::ExitCode;
 
 /// Prints every figure of a run, with its unit and its meaning; as JSON, the schema of the results.
 pub(crate) fn list_figures(json: bool) -> anyhow::Result<ExitCode> {
-    let shape = <figures::Figures as shape::Shaped>::shape();
+    let shape = <figures::SimFigures as shape::Shaped>::shape();
     if json {
         println!("{}", serde_json::to_string_pretty(&shape::Published(&shape))?);
     } else {

@@ -1,7 +1,7 @@
 //! One run.
 
 use super::args::Args;
-use super::figures::Figures;
+use super::figures::SimFigures;
 use super::system::Known;
 use super::{apps, energy, places, workload};
 use crate::error::BadInput;
@@ -24,7 +24,7 @@ pub(super) fn memory(args: &Args, chosen: &workload::Chosen, chip: &Chip) -> u64
 }
 
 /// Runs the workload that `args` name on `chip`.
-pub(super) fn run(args: &Args, chip: &Chip) -> anyhow::Result<Figures> {
+pub(super) fn run(args: &Args, chip: &Chip) -> anyhow::Result<SimFigures> {
     let chosen = workload::choose(args, chip)?;
     let threads = chosen.threads();
     let cpus = places::cpus(args, threads, chip)?;
@@ -72,7 +72,7 @@ pub(super) fn run(args: &Args, chip: &Chip) -> anyhow::Result<Figures> {
         measured = simulation.outside(team.figures);
     }
     let mut figures =
-        Figures::new(args, &chosen, chip, &outcome, &measured, host_seconds).with_system(&known, &outcome);
+        SimFigures::new(args, &chosen, chip, &outcome, &measured, host_seconds).with_system(&known, &outcome);
     if args.energy {
         figures.energy = Some(energy::figures(args, chip, &outcome)?);
     }

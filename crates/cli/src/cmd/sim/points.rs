@@ -1,7 +1,7 @@
 //! A point of a sweep of `sim`.
 
 use super::args::Args;
-use super::figures::Figures;
+use super::figures::SimFigures;
 use super::shape::{Shape, Shaped};
 use super::{apps, one, places, workload};
 use crate::chips;
@@ -108,7 +108,7 @@ impl Swept for Sim {
     }
 
     fn figures(&self) -> Vec<Figure> {
-        let shape = Figures::shape();
+        let shape = SimFigures::shape();
         let figure = |(path, field): (String, &super::shape::Field)| Figure {
             path,
             kind: if field.shape.is_whole() { Kind::Whole } else { Kind::Number },

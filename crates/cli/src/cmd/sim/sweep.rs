@@ -122,7 +122,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let prepared = Arc::new(prepared.collect::<anyhow::Result<Vec<_>>>()?);
     let (results, ended) = results(&prepared)?;
     let figure = args.figure.clone().unwrap_or_else(|| prepared[0].0.workload.figure().to_owned());
-    let shape = super::figures::Figures::shape();
+    let shape = super::figures::SimFigures::shape();
     let values: Vec<Option<f64>> = results.iter().map(|result| find(result, &figure)).collect();
     // Points that failed, or did not end, are null.
     let first_result = results.iter().find(|result| !result.is_null());

@@ -6,7 +6,7 @@ use crate::error::BadInput;
 use baton_host::nearest;
 use baton_studio::hash::{self, Pieces};
 use baton_studio::space::Looked;
-use baton_studio::subject::{Failure, Figure, Job, Settings, Subject, Why};
+use baton_studio::subject::{Failure, Figure, Job, PointSettings, Subject, Why};
 use baton_studio::value::Value;
 use serde_json::Value as Json;
 use std::path::{Path, PathBuf};
@@ -100,7 +100,7 @@ impl<C: Swept> Of<C> {
     }
 
     /// The settings as arguments; a seed is added if there is one.
-    fn arguments(settings: Settings<'_>, seed: Option<u64>) -> Vec<String> {
+    fn arguments(settings: PointSettings<'_>, seed: Option<u64>) -> Vec<String> {
         let mut arguments = Vec::new();
         for (name, value) in settings {
             match value {
@@ -114,7 +114,7 @@ impl<C: Swept> Of<C> {
         arguments
     }
 
-    fn matched(&self, settings: Settings<'_>, seed: Option<u64>) -> Result<Matched, BadInput> {
+    fn matched(&self, settings: PointSettings<'_>, seed: Option<u64>) -> Result<Matched, BadInput> {
         parse::<C>(&Self::arguments(settings, seed))
     }
 
@@ -198,7 +198,7 @@ impl<C: Swept + 'static> Subject for Of<C> {
         Err(format!("`baton {}` has no option `--{name}`{}", C::COMMAND, hint(near)))
     }
 
-    fn lookup(&self, known: Settings<'_>, name: &str) -> Looked {
+    fn lookup(&self, known: PointSettings<'_>, name: &str) -> Looked {
         let invalid = |error: anyhow::Error| Looked::Invalid(format!("{error:#}"));
         let point = match self.matched(known, None) {
             Ok(point) => point,
@@ -239,11 +239,11 @@ impl<C: Swept + 'static> Subject for Of<C> {
         }
     }
 
-    fn usual(&self, known: Settings<'_>) -> Vec<String> {
+    fn usual(&self, known: PointSettings<'_>) -> Vec<String> {
         self.matched(known, None).map(|point| self.command.usual(&point)).unwrap_or_default()
     }
 
-    fn prepare(&self, settings: Settings<'_>, seed: u64) -> Result<Job, Failure> {
+    fn prepare(&self, settings: PointSettings<'_>, seed: u64) -> Result<Job, Failure> {
         let invalid = |error: anyhow::Error| Failure::new(Why::Invalid, format!("{error:#}"));
         let point = self.matched(settings, Some(seed)).map_err(|error| invalid(error.into()))?;
         let ready = self.command.ready(&point).map_err(invalid)?;
@@ -257,7 +257,7 @@ impl<C: Swept + 'static> Subject for Of<C> {
         Ok(Job { key, cost, memory, run: Box::new(run) })
     }
 
-    fn repeat(&self, settings: Settings<'_>, seed: u64) -> String {
+    fn repeat(&self, settings: PointSettings<'_>, seed: u64) -> String {
         let arguments = Self::arguments(settings, Some(seed)).into_iter().map(quoted);
         std::iter::once(format!("baton {}", C::COMMAND)).chain(arguments).collect::<Vec<_>>().join(" ")
     }

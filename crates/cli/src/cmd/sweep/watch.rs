@@ -2,7 +2,7 @@
 
 use crate::ui;
 use baton_studio::store::Row;
-use baton_studio::sweep::{Plan, State, Watch};
+use baton_studio::sweep::{Plan, SweepProgress, Watch};
 use baton_studio::value::Value;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Map, Value as Json};
@@ -48,7 +48,7 @@ impl Watcher {
 
     /// The best value of this run as a sentence; `None` without a goal, and before a row has a
     /// value.
-    pub(super) fn best(&self, state: &State) -> Option<String> {
+    pub(super) fn best(&self, state: &SweepProgress) -> Option<String> {
         let best = state.best.as_ref()?;
         Some(format!("{} of this run: {} at {}", self.goal.as_deref()?, shown(best.value), best.point))
     }
@@ -99,7 +99,7 @@ impl Watcher {
 }
 
 impl Watch for Watcher {
-    fn row(&mut self, row: &Row, state: &State) {
+    fn row(&mut self, row: &Row, state: &SweepProgress) {
         let bar = self.bar.clone();
         bar.suspend(|| {
             self.print(row);
@@ -114,7 +114,7 @@ impl Watch for Watcher {
         });
     }
 
-    fn tick(&mut self, state: &State) {
+    fn tick(&mut self, state: &SweepProgress) {
         self.bar.set_length(state.whole.max(state.before + state.added));
         self.bar.set_position(state.before + state.added);
         let mut said = format!("{:.1}/s", state.rate());

@@ -20,7 +20,7 @@ use crate::config::{Each, Served};
 use crate::events::{Probe, Quiet};
 use crate::hooks::lookup::found::{self, Loaded};
 use crate::thread::{self, ORIGIN, Origin};
-use baton_sync::lock::assign::{ObjectRange, Place};
+use baton_sync::lock::assign::{MutexRange, ObjectRange};
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering::Relaxed};
 use libc::{clockid_t, timespec};
@@ -45,7 +45,7 @@ const COUNTED: usize = 64;
 
 /// A place that was asked for, and how many mutexes got their lock from it.
 struct Asked {
-    place: Place,
+    place: MutexRange,
     number: usize,
     mutexes: AtomicU64,
     /// How many mutexes were initialised at the place; counted only if the place has a number.
@@ -128,7 +128,7 @@ pub fn start<P: Probe>(each: &Each, ways: fn(Served) -> Ways, counted: Option<Co
 }
 
 /// The places that were asked for, each with the number of mutexes that got their lock from it.
-pub fn settled() -> impl Iterator<Item = (&'static Place, u64)> {
+pub fn settled() -> impl Iterator<Item = (&'static MutexRange, u64)> {
     let asked = choices().map_or(&[][..], |choices| &choices.asked);
     asked.iter().map(|asked| (&asked.place, asked.mutexes.load(Relaxed)))
 }

@@ -69,7 +69,7 @@ struct Leaf {
     class: u32,
 }
 
-struct State {
+struct WalkState {
     mode: Mode,
     last: u64,
     pause: u64,
@@ -101,7 +101,7 @@ pub(crate) struct Walk<'a> {
     ticks_a_cycle: f64,
     pub(crate) first: u64,
     pub(crate) threads: Vec<RawThread>,
-    states: Vec<State>,
+    states: Vec<WalkState>,
     pub(crate) started: Vec<bool>,
     /// For each thread handle, the threads that had it one after the other, with their start times.
     starts: BTreeMap<(ProcessIndex, u64), VecDeque<(u64, u32)>>,
@@ -132,7 +132,7 @@ pub(crate) struct Walk<'a> {
 impl<'a> Walk<'a> {
     /// Walks over the trace. `turns` are the times at which the turns of background threads end.
     pub(crate) fn over(trace: &'a Trace, chip: &'a Chip, prices: &'a Prices, turns: Vec<RoundTimes>) -> Walk<'a> {
-        let state = || State {
+        let state = || WalkState {
             mode: Mode::Out,
             last: 0,
             pause: 0,

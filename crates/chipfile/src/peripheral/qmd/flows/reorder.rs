@@ -15,7 +15,7 @@ pub(in super::super) struct Output {
 }
 
 #[derive(Debug, Default)]
-struct Place {
+struct ReorderSlot {
     outputs: VecDeque<Output>,
     /// Number of items that were sent on for the item so far.
     sent: usize,
@@ -25,7 +25,7 @@ struct Place {
 /// The slots, from that of the oldest item on.
 #[derive(Debug, Default)]
 pub(super) struct Reorder {
-    places: VecDeque<Place>,
+    places: VecDeque<ReorderSlot>,
     /// The number of the first slot.
     first: u64,
 }
@@ -38,11 +38,11 @@ impl Reorder {
 
     /// Reserves the next slot. Returns its number.
     pub(super) fn reserve(&mut self) -> u64 {
-        self.places.push_back(Place::default());
+        self.places.push_back(ReorderSlot::default());
         self.first + self.places.len() as u64 - 1
     }
 
-    fn place(&mut self, number: u64) -> &mut Place {
+    fn place(&mut self, number: u64) -> &mut ReorderSlot {
         &mut self.places[(number - self.first) as usize]
     }
 

@@ -14,7 +14,7 @@ impl Bench {
         }
     }
 
-    fn said(&self, request: u32) -> Option<Said> {
+    fn said(&self, request: u32) -> Option<QueueAnswer> {
         self.answer(request).map(|(_, said)| said)
     }
 }
@@ -82,7 +82,7 @@ fn a_request_that_can_be_served_is_not_dropped_before_its_turn() {
     let all: Vec<u32> = (0..8).map(|cpu| bench.at(20_000, cpu, get_timed(queues, false))).collect();
     let empty = bench.at(20_000, 9, get_timed(queues.plus(1), false));
     bench.run_to(21_000);
-    let items: Vec<Said> = all.iter().map(|&one| bench.said(one).expect("answered")).collect();
+    let items: Vec<QueueAnswer> = all.iter().map(|&one| bench.said(one).expect("answered")).collect();
     assert_eq!(items, (0..8).map(Ok).collect::<Vec<_>>());
     assert_eq!(bench.said(empty), Some(Err(QueueRefusal::Dropped)));
 }
@@ -236,7 +236,7 @@ fn who_is_armed_for_a_queue_that_goes_is_interrupted_and_who_ends_is_not() {
     assert_eq!([released as fn(&mut Bench, QueueId), closed, revoked, ended, other].map(armed), [1, 1, 1, 0, 0]);
 }
 
-fn said(bench: &mut Bench, cycle: u64, cpu: u32, asked: QueueRequest) -> Said {
+fn said(bench: &mut Bench, cycle: u64, cpu: u32, asked: QueueRequest) -> QueueAnswer {
     let number = bench.at(cycle, cpu, asked);
     bench.run_to(cycle + 300);
     bench.said(number).expect("answered")

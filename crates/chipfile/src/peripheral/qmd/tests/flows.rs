@@ -11,7 +11,7 @@ fn make(bench: &mut Bench, order: FlowOrder, entries: u32, window: u16, dead: In
     QueueId(bench.call(0, QueueRequest::Flow(asked)).expect("there is room") as u32)
 }
 
-fn bind(bench: &mut Bench, cpu: u32, queue: QueueId, weight: u16, most: u16) -> Said {
+fn bind(bench: &mut Bench, cpu: u32, queue: QueueId, weight: u16, most: u16) -> QueueAnswer {
     bench.call(cpu, QueueRequest::Flow(FlowRequest::Bind { queue, weight, most }))
 }
 

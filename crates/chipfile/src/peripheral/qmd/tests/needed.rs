@@ -23,7 +23,7 @@ fn cancel(bench: &mut Bench, cpu: u32, number: u32, asked: QueueRequest) -> Canc
 
 /// Runs a context's requests for two queues; the first request leaves the head at cycle 600, from
 /// which the timer counts anew.
-fn dropped_behind(leaves: impl FnOnce(&mut Bench, QueueId)) -> Option<(u64, Said)> {
+fn dropped_behind(leaves: impl FnOnce(&mut Bench, QueueId)) -> Option<(u64, QueueAnswer)> {
     let mut bench = Bench::new(&QmdSettings { timeout: 1000, ..settings() });
     let queue = bench.queues(4, 2);
     bench.at(100, 6, get(queue));
@@ -172,7 +172,7 @@ fn reducing() -> (Bench, QueueId, QueueId) {
     (bench, from, to)
 }
 
-fn number(said: Option<(u64, Said)>) -> Option<f64> {
+fn number(said: Option<(u64, QueueAnswer)>) -> Option<f64> {
     said.and_then(|(_, said)| said.ok()).map(f64::from_bits)
 }
 

@@ -17,7 +17,7 @@ fn take(queue: QueueId) -> QueueRequest {
     QueueRequest::Dequeue { from: Operand { mode: Mode::TakeCredits(Direction::Enqueue), ..Operand::of(queue) } }
 }
 
-fn said(bench: &mut Bench, cycle: u64, cpu: u32, asked: QueueRequest) -> Said {
+fn said(bench: &mut Bench, cycle: u64, cpu: u32, asked: QueueRequest) -> QueueAnswer {
     let number = bench.at(cycle, cpu, asked);
     bench.run_to(cycle + 500);
     bench.answer(number).expect("answered").1
@@ -61,7 +61,7 @@ fn dequeues_keep_their_order_across_priorities_too() {
         bench.at(500 + item, 2, put(queue, item));
     }
     bench.run_to(2000);
-    let items: Vec<Said> = gets.iter().map(|&get| bench.answer(get).expect("served").1).collect();
+    let items: Vec<QueueAnswer> = gets.iter().map(|&get| bench.answer(get).expect("served").1).collect();
     assert_eq!(items, [Ok(0), Ok(1), Ok(2), Ok(3)]);
 }
 

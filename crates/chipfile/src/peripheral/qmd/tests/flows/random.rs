@@ -236,7 +236,8 @@ impl Program {
         let (order, dead) = (self.order, self.dead);
         let at = format!("program {seed}, {order:?}, {dead:?}");
         // A request of a thread that died may have been called back.
-        let said: Vec<Said> = self.forged.iter().filter_map(|&asked| Some(self.bench.answer(asked)?.1)).collect();
+        let said: Vec<QueueAnswer> =
+            self.forged.iter().filter_map(|&asked| Some(self.bench.answer(asked)?.1)).collect();
         assert!(said.iter().all(|said| matches!(said, Err(QueueRefusal::Token | QueueRefusal::Dropped))), "{at}");
         let refused = said.iter().filter(|said| **said == Err(QueueRefusal::Token)).count() as u64;
         assert_eq!(self.count_of("bad_tokens"), refused, "{at}");
