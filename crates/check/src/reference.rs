@@ -1,5 +1,5 @@
-//! A queue device for the checkers. As in CAF's device, each queue is first in, first out, and all
-//! queues together have a limited number of entries. It orders no more memory accesses than CAF's
+//! A queue device for the checkers. Like CAF's device, it has queues that are first in, first out,
+//! and that together have a limited number of entries. It orders no more memory accesses than CAF's
 //! instructions do: an enqueue comes after its thread's older stores; a dequeue orders nothing, so
 //! that its caller needs an acquire.
 //!
