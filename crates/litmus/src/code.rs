@@ -13,11 +13,11 @@ type Wrong = (usize, String);
 /// The threads, as far as their rows have been read.
 pub(super) struct Code {
     pub(super) threads: Vec<Thread>,
-    /// The labels of each thread, and where they stand.
+    /// For each thread, its labels, each with the number of the instruction behind it.
     labels: Vec<Vec<(String, usize)>>,
-    /// A jump whose target is not known yet: its thread, instruction, label and line.
+    /// The jumps, whose targets are not known yet: thread, instruction, label and line.
     jumps: Vec<(usize, usize, String, usize)>,
-    /// A use of a register to which the initial state gives a location or a queue: its thread,
+    /// The uses of registers to which the initial state gives a location or a queue: thread,
     /// register and line.
     pub(super) used: Vec<(usize, usize, usize)>,
 }

@@ -61,9 +61,9 @@ impl<M: Machine> Queues<M> {
         panic!("litmus test {}: {what}", self.test.name);
     }
 
-    /// Waits until the run before has ended, gives back its queues and makes the queues of this run,
-    /// by system calls. Only one thread may call this. For each queue, `place` gets the number of
-    /// devices and returns the device at which the search for room begins.
+    /// Waits until the run before has ended, gives back its queues and makes the queues of this
+    /// run, by system calls. Only one thread may call this. For each queue, `place` gets the number
+    /// of devices and returns the device at which the search for room begins.
     pub(super) fn make(&self, run: u32, mut place: impl FnMut(u64) -> u64) {
         if self.test.queues.is_empty() {
             return;

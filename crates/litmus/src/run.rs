@@ -54,7 +54,8 @@ pub struct Ready {
 pub const DECOYS: usize = 15;
 /// Bounds on how many cycles late a thread starts.
 const LATE: [u64; 6] = [1, 16, 128, 512, 2048, 4096];
-/// Cycles from one thread's start to the next thread's, if they start one after the other.
+/// Cycles from one thread's start to the next thread's, if they start one after the other; each
+/// start comes up to half of that later.
 const STEPS: [u64; 4] = [128, 512, 1024, 2048];
 /// Bounds on the cycles between two instructions.
 const GAPS: [u64; 4] = [1, 8, 64, 512];

@@ -1,7 +1,7 @@
-//! The x86-TSO abstract machine (Sewell, Sarkar, Owens, Nardelli, Myreen, CACM 53:7, 2010), enumerated: each thread has
-//! a FIFO store buffer in front of one memory, reads its own newest buffered store first, and fences and locked
-//! instructions wait until its buffer is empty. CAF's requests (Wang and others, PACT 2016, section 3.1) are entries of
-//! that buffer, too:
+//! The x86-TSO abstract machine (Sewell, Sarkar, Owens, Nardelli, Myreen, CACM 53:7, 2010),
+//! enumerated: each thread has a FIFO store buffer in front of one memory, reads its own newest
+//! buffered store first, and fences and locked instructions wait until its buffer is empty. CAF's
+//! requests (Wang and others, PACT 2016, section 3.1) are entries of that buffer, too:
 //!
 //! | rule | here | the paper |
 //! | --- | --- | --- |
@@ -14,8 +14,9 @@
 //! | younger stores | not said: they wait for the answers of older requests, or pass them ([`YoungerStores`]) | "held in the store buffer until they get responses" |
 //!
 //! Only steps that other threads can notice branch: reads of memory, locked instructions, requests
-//! that are served, and the moment at which a store leaves its buffer. Every other step happens at
-//! once, because doing it earlier or later makes no difference to any thread.
+//! that come to the device or are served, and the moment at which another entry leaves its buffer.
+//! Every other step happens at once, because doing it earlier or later makes no difference to any
+//! thread.
 
 mod configuration;
 
@@ -72,7 +73,7 @@ pub struct Endless {
 /// What the model allows: the final states, and a thread that waits for ever.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcomes {
-    /// Every final state.
+    /// Every final state that satisfies the test's filter.
     pub states: BTreeSet<FinalState>,
     /// A thread that waits for ever, in some execution.
     pub endless: Option<Endless>,

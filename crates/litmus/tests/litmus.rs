@@ -1,5 +1,5 @@
-//! Litmus tests are read as herd reads them, wrong ones are explained, and the enumeration of x86-TSO gives the
-//! verdicts that are known.
+//! Litmus tests are read as herd reads them, wrong ones are explained, and the enumeration of
+//! x86-TSO gives the verdicts that are known.
 #![expect(clippy::disallowed_methods, reason = "the workload runs on the native machine")]
 
 use baton_litmus::run::{Meet, Round};
@@ -12,7 +12,7 @@ use std::sync::{Arc, Barrier};
 #[path = "litmus-queues/tests.rs"]
 mod queues;
 
-/// Whether x86-TSO lets the condition be seen, by file.
+/// The answer to each test's question under x86-TSO ([`Test::observed`]), by file.
 const VERDICTS: &[(&str, bool)] = &[
     ("fences/3.SB", true),
     ("fences/3.SB+mfences", false),

@@ -91,8 +91,8 @@ impl<M: Machine, Q: RawQueue<M, Item = u64>> Post<M, Q> {
     /// Returns whether none is left.
     fn deliver(&mut self) -> bool {
         while let Some(&(to, word)) = self.kept.front() {
-            // SAFETY: a mailbox is a queue for any number of senders, which `ActorSettings::team`
-            // checks.
+            // SAFETY: a mailbox is a queue for any number of senders, or there are two actors, of
+            // which one sends to it; `ActorSettings::team` checks this.
             if unsafe { self.mailboxes[to].try_enqueue(word, self.wait) }.is_err() {
                 return false;
             }

@@ -1,9 +1,11 @@
 //! Packets of flows: producers draw the flow of each packet, workers take packets from a queue with
-//! flows, and, if the queue is ordered, pass them on to a collector in the order in which they came.
+//! flows, and, if the queue is ordered, pass them on to a collector in the order in which they
+//! came.
 //!
-//! The run is checked: each packet comes once. A worker of an atomic queue keeps the last number of
-//! each flow in memory that no lock guards, as the queue lets no two threads have a flow: the
-//! numbers must rise. At the collector of an ordered queue they must rise too.
+//! The run is checked: each packet comes once. A worker of an atomic queue keeps, for each flow and
+//! producer, the number of the last packet in memory that no lock guards, as the queue lets no two
+//! threads have a flow: the numbers must rise. At the collector of an ordered queue they must rise
+//! too.
 
 use crate::timing::{Figure, Spans};
 use crate::{Body, Knobs, Probe, Refused, Shared, Team, Think, Workload, WorkloadInfo, expect, share, xorshift};
@@ -230,7 +232,8 @@ impl<M: Machine, Q: FlowQueue<M>> FlowRun<M, Q> {
         }
     }
 
-    /// Looks at the flow's last number, and writes this one.
+    /// Compares the packet's number with that of the last packet of its flow and producer, and
+    /// writes it in place of that.
     fn note_number(&self, packet: Packet, item: &InHand, seen: &mut Seen) {
         let state = &self.memory.flows[usize::from(item.flow)].0;
         let producer = packet.producer as usize;
@@ -242,9 +245,10 @@ impl<M: Machine, Q: FlowQueue<M>> FlowRun<M, Q> {
         }
     }
 
-    /// If all packets are done, tells the other workers to leave. Returns whether this thread has told
-    /// them. The thread that changes a count last sees all other counts, as they are sequentially
-    /// consistent: the count of a worker, or that of producers.
+    /// If all packets are done, tells the other workers to leave. Returns whether this thread has
+    /// told them. The counts are sequentially consistent: of the threads that call this after a
+    /// change of their count (a worker's packets, the producers that are through), the last one
+    /// sees all changes.
     fn leave_if_done(&self, worker: Option<u32>) -> bool {
         if self.memory.through.0.load(SeqCst) < u64::from(self.settings.producers) {
             return false;

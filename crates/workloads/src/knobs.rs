@@ -42,7 +42,8 @@ pub struct Knobs<'a> {
     pub think: u64,
     /// Largest deviation of a computation from `think`, as a share of `think`.
     pub spread: f64,
-    /// Number of shared lines.
+    /// Number of lines that threads write: shared ones, or in the workload `ring` each producer's
+    /// own.
     pub lines: u32,
     /// Bytes of a range.
     pub bytes: usize,

@@ -1,7 +1,9 @@
-//! Micro-workloads over [`Machine`](baton_machine::Machine): what a lock, a barrier or a queue is put through on any machine.
+//! Micro-workloads over [`Machine`](baton_machine::Machine): what a lock, a barrier or a queue is
+//! put through on any machine.
 //!
-//! A workload makes a [`Team`]: one body a thread, and a check of what they computed. The machine's threads run the
-//! bodies: the simulator's guests, or the host's. A [`Probe`] hears when a lock is waited for, taken and given up.
+//! A workload makes a [`Team`]: one body a thread, and a check of what they computed. The machine's
+//! threads run the bodies: the simulator's guests, or the host's. A [`Probe`] hears when a lock is
+//! waited for, taken and given up.
 //!
 //! | room | holds |
 //! | --- | --- |
@@ -31,8 +33,8 @@
 //! | [`work`] | the threads of an application, with a result of a type of its own |
 //! | [`requests`] | queues of a queue device, by requests |
 //!
-//! Programs, kernels and applications of queues are workloads as well: `baton-programs`, which also has every workload by
-//! name.
+//! Programs, kernels and applications of queues are workloads as well: `baton-programs` has these,
+//! and every workload by its name.
 
 pub mod convoy;
 pub mod epcc;

@@ -3,8 +3,8 @@
 /// Hears what happens at a workload's locks, in the thread in which it happens. All threads share
 /// one probe, by copies. A workload numbers its locks from 0.
 pub trait Probe: Clone + Send + 'static {
-    /// Lock `lock` lies at `at`, which is one word at least. The workload calls this when it makes
-    /// the lock, before any thread runs.
+    /// The lock with the number `lock` begins at the address `at`, and is one word at least. The
+    /// workload calls this when it makes the lock, before any thread runs.
     fn lock_at(&self, lock: u32, at: *const u8) {
         let _ = (lock, at);
     }

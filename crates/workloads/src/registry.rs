@@ -19,7 +19,8 @@ pub struct WorkloadInfo {
     pub has_locks: bool,
 }
 
-/// The instructions that a simulated chip charges for the algorithm under test, beside its accesses.
+/// The instructions that a simulated chip charges for the algorithm under test, beside its
+/// accesses.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Charge {
     /// No instructions, as for a workload that measures memory.

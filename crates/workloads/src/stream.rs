@@ -51,7 +51,7 @@ impl Stream {
                             }
                             if at < bytes - read {
                                 // SAFETY: the piece lies within this thread's own range. A touch
-                                // that writes leaves the bytes as they are, or zeroes.
+                                // that writes leaves the bytes as they are.
                                 unsafe { M::touch(start.add(read + at), PIECE.min(bytes - read - at), true) };
                             }
                             at += PIECE;

@@ -1,4 +1,5 @@
-//! What a workload times of itself: each thread notes when the part that counts began and ended, by the machine's clock.
+//! What a workload times of itself: each thread notes when the part that counts began and ended, by
+//! the machine's clock.
 
 use baton_machine::units::Nanos;
 use baton_machine::{Atomic, Clock, Machine, Ordering::Relaxed, Owned, OwnedSlice};
@@ -43,7 +44,8 @@ impl<M: Machine> Spans<M> {
         span.1.store(ended, Relaxed);
     }
 
-    /// The time from the first thread's beginning to the last thread's end.
+    /// The time from the first thread's beginning to the last thread's end. A thread that never
+    /// called [`Spans::time`] counts as one that began at time 0.
     pub fn whole(&self) -> Nanos {
         let began = self.0.iter().map(|span| span.0.load(Relaxed)).min().unwrap_or(0);
         let ended = self.0.iter().map(|span| span.1.load(Relaxed)).max().unwrap_or(0);

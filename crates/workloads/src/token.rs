@@ -14,8 +14,9 @@ const TOKEN: u64 = 1;
 /// A queue for the token. Its capacity is 2, although one place would do.
 struct Token<M: Machine, Q: RawQueue<M, Item = u64>>(Q, PhantomData<M>);
 
-// SAFETY: there is one token, which the first thread puts in. A dequeue gives it to one thread, which alone can put it back, and a queue's items carry what was done
-// before they were put in.
+// SAFETY: there is one token, which the first thread puts in. A dequeue gives it to one thread,
+// which alone can put it back, and what was done before an item was put into the queue happens
+// before the item is taken out.
 unsafe impl<M: Machine, Q: RawQueue<M, Item = u64>> Exclusion for Token<M, Q> {
     type Token = u64;
 

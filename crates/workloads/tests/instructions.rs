@@ -1,4 +1,5 @@
-//! What the OpenMP runtime takes, in instructions and accesses: what the simulated chip charges for it.
+//! What the OpenMP runtime takes, in instructions and accesses, is what the simulated chip charges
+//! for it.
 
 #![allow(clippy::disallowed_types, clippy::disallowed_methods, reason = "the test starts a program")]
 

@@ -17,7 +17,8 @@ impl<M: Machine> Bench<M> {
         rows::array(&self.arrays, thread)
     }
 
-    /// Copies the first `SIZE` numbers of another thread's array to the calling thread's array.
+    /// Copies the first `SIZE` numbers of another thread's array to the calling thread's array, and
+    /// counts the copy. Does nothing if `from` is the calling thread's own array.
     fn copy<const SIZE: usize>(&self, context: &Context<M>, from: *mut f64) {
         let own = self.array(context.id);
         if own == from {

@@ -149,7 +149,8 @@ impl<M: Machine> Model<M> for FreeRing<M> {
     }
 }
 
-// SAFETY: a head moves in one thread at a time, so places are given out once; tails hand them over as in the ring.
+// SAFETY: a head moves in one thread at a time, so places are given out once; tails hand them over
+// as in the ring.
 unsafe impl<M: Machine> Channel<M> for FreeRing<M> {
     unsafe fn send(&self, _: u32, items: &[u64], wait: Wait) {
         for some in items.chunks(self.at_once()) {

@@ -220,8 +220,8 @@ impl<M: Machine, const AHEAD: bool> Model<M> for Posted<M, AHEAD> {
     }
 }
 
-// SAFETY: the device gives each item out once, and keeps the order of a thread's requests; an enqueue leaves behind the thread's older
-// stores, and a dequeue's answer is loaded with Acquire.
+// SAFETY: the device gives each item out once, and keeps the order of a thread's requests; an
+// enqueue leaves behind the thread's older stores, and a dequeue's answer is loaded with Acquire.
 unsafe impl<M: Machine, const AHEAD: bool> Channel<M> for Posted<M, AHEAD> {
     unsafe fn send(&self, producer: u32, items: &[u64], wait: Wait) {
         let (of, queue) = self.of(PRODUCERS, producer);

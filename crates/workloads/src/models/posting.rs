@@ -1,6 +1,6 @@
-//! The queue `qmd` whose producers wait for no answer: the enqueue stays in the store buffer, and the
-//! thread goes on with its next item ([`Qmd::post`]). Whether the stores behind the enqueue wait for
-//! the answer is the chip's choice (`device.younger_stores`).
+//! The queue `qmd` whose producers wait for no answer: the enqueue stays in the store buffer, and
+//! the thread goes on with its next item ([`Qmd::post`]). Whether the stores behind the enqueue
+//! wait for the answer is the chip's choice (`device.younger_stores`).
 
 use super::model::{Channel, Model, ModelInfo};
 use baton_machine::{Counted, Machine, Wait};
@@ -27,9 +27,10 @@ impl<M: Machine> Model<M> for Posting<M> {
     }
 }
 
-// SAFETY: the device gives each item out once, and keeps the order of a thread's requests; an enqueue
-// leaves behind the thread's older stores, and `Qmd` fences behind a dequeue. Only a device's timer
-// or a guard thread drops a request that waits, and the device then counts the item as lost.
+// SAFETY: the device gives each item out once, and keeps the order of a thread's requests; an
+// enqueue leaves behind the thread's older stores, and `Qmd` fences behind a dequeue. Only a
+// device's timer or a guard thread drops a request that waits, and the device then counts the item
+// as lost.
 unsafe impl<M: Machine> Channel<M> for Posting<M> {
     unsafe fn send(&self, _: u32, items: &[u64], _: Wait) {
         items.iter().for_each(|&item| self.0.post(item));
