@@ -1,13 +1,15 @@
-//! The real programs and kernels on this machine, with pthread mutexes and condition variables: something to profile.
+//! The real programs and kernels on this machine, with pthread mutexes and condition variables:
+//! something to profile.
 //!
 //! `cargo build --release -p baton-programs --example program`, then
 //!
 //! `baton profile -o sort.baton -- target/release/examples/program sort --threads 4`
 //! `baton whatif sort.baton --lock mcs,spin-park`
 //!
-//! `baton sim --workload sort --help` explains the options `--size N` and `--grain N`. `--rounds N` runs a program N times (1 if
-//! absent); for a kernel it is the option `--iterations` of `baton sim`. A kernel's threads meet at a barrier of `sync`. What the
-//! threads compute is compared with a plain run; a wrong result is exit code 1.
+//! `baton sim --workload sort --help` explains the options `--size N` and `--grain N`. `--rounds N`
+//! runs a program N times (1 if absent); for a kernel it is the option `--iterations` of `baton
+//! sim`. A kernel's threads meet at a barrier of `sync`. What the threads compute is compared with
+//! a plain run; a wrong result is exit code 1.
 #![expect(clippy::disallowed_methods, reason = "the workload runs on the native machine")]
 
 use baton_machine::{Native, Wait};

@@ -9,7 +9,8 @@ use baton_machine::{Machine, Wait};
 use baton_workloads::{Charge, Knobs, Probe, Refused, Team, Workload, WorkloadInfo};
 use std::any::TypeId;
 
-/// The registry of the micro-workloads, which `baton-workloads` passes, and the programs of this crate.
+/// The registry of the micro-workloads, which `baton-workloads` passes, and the programs of this
+/// crate.
 macro_rules! every_workload {
     (
         files { $($room:ident :: $workload:ident,)* }
@@ -38,8 +39,8 @@ macro_rules! every_workload {
         }
     };
     (@all $($home:ident :: $room:ident :: $workload:ident,)*) => {
-        /// Every built-in workload, in the order of the listings; [`workloads`](crate::workloads) has
-        /// the added workloads too.
+        /// Every built-in workload, in the order of the listings; [`workloads`](crate::workloads)
+        /// has the added workloads too.
         pub const WORKLOADS: &[WorkloadInfo] = &[$(<$home::$room::$workload as Workload>::INFO),*];
 
         /// A workload with its settings, ready to run.
@@ -110,7 +111,7 @@ macro_rules! every_workload {
                 }
             }
 
-            /// An upper bound of the bytes of guest memory ([`Workload::bytes`]).
+            /// An estimate of the bytes of guest memory that the data takes ([`Workload::bytes`]).
             pub fn bytes(&self) -> usize {
                 match self {
                     $(Chosen::$workload(workload) => workload.bytes(),)*

@@ -1,5 +1,6 @@
-//! The workloads with packets, jobs and vectors on the real machine: each compares its result with a plain run itself.
-//! (`crates/chip/tests/run/packets.rs` has them on a simulated chip, with a queue device.)
+//! The workloads with packets, jobs and vectors on the real machine: each compares its result with
+//! a plain run itself. (`crates/chip/tests/run/packets.rs` has them on a simulated chip, with a
+//! queue device.)
 #![expect(clippy::disallowed_methods, reason = "the workload runs on the native machine")]
 
 use baton_machine::units::Cycles;

@@ -1,5 +1,6 @@
-//! Every program on the real machine, with several numbers of threads and kinds of locks: each compares its result with
-//! a plain run itself. (`crates/chip/tests/run/programs.rs` has them on a simulated chip.)
+//! Every program on the real machine, with several numbers of threads and kinds of locks: each
+//! compares its result with a plain run itself. (`crates/chip/tests/run/programs.rs` has them on a
+//! simulated chip.)
 #![expect(clippy::disallowed_methods, reason = "the workload runs on the native machine")]
 
 use baton_machine::{Native, Wait};

@@ -79,7 +79,8 @@ pub trait Workload: Clone {
         Charge::Nothing
     }
 
-    /// An upper bound of the bytes of guest memory that the data takes.
+    /// An estimate of the bytes of guest memory that the data takes, at least half of them: the
+    /// simulator's command makes room for twice as many.
     fn bytes(&self) -> usize {
         0
     }

@@ -1,5 +1,6 @@
-//! Embarrassingly parallel (NAS' EP; Bailey and others, RNR-94-007, section 2.1): pairs of normally distributed numbers by the polar
-//! method, counted by the square ring about the origin in which they lie. Threads meet to begin and to add up.
+//! Embarrassingly parallel (NAS' EP; Bailey and others, RNR-94-007, section 2.1): pairs of normally
+//! distributed numbers by the polar method, counted by the square ring about the origin in which
+//! they lie. Threads meet to begin and to add up.
 
 use super::near::near;
 use super::random::{CYCLES, EP_SEED, JUMP_CYCLES, Sequence};

@@ -88,8 +88,8 @@ impl<M: Machine> Data<M> {
             let turns: Vec<Complex> = (0..m)
                 .map(|at| Complex::turned(-((row * at) as f64) / (m * m) as f64).scaled(1.0 / m as f64))
                 .collect();
-            // SAFETY: (here and below) a phase writes each row by one thread, and reads what was written before the last meeting, or
-            // the row itself.
+            // SAFETY: (here and below) a phase writes each row by one thread, and reads what was
+            // written before the last meeting, or the row itself.
             unsafe { self.turns.write_pairs(row, &turns) };
         });
         // SAFETY: as above.

@@ -135,8 +135,9 @@ impl<M: Machine> Data<M> {
     fn begin(&self, member: &mut Member) {
         let n = self.n;
         member.each(n, |z| {
-            // SAFETY: (here and below, where threads share the units of a phase) a unit's rows are written by its thread alone,
-            // and what others wrote they wrote before the last meeting.
+            // SAFETY: (here and below, where threads share the units of a phase) a unit's rows are
+            // written by its thread alone, and what others wrote they wrote before the last
+            // meeting.
             let mut sequence = Sequence::at(unsafe { self.seeds.get(z) });
             for y in 0..n {
                 M::work(Cycles(n as u64 * 2 * CYCLES));

@@ -184,8 +184,8 @@ impl<M: Machine> Data<M> {
         let Grid { side, u, r } = &self.grids[level];
         let right = if level + 1 == self.grids.len() { &self.v } else { r };
         self.sweep(member, *side, |y, z| {
-            // SAFETY: (here and below) a phase writes each row by one thread, and reads what was written before the last meeting, or
-            // the row itself.
+            // SAFETY: (here and below) a phase writes each row by one thread, and reads what was
+            // written before the last meeting, or the row itself.
             let (near, mut left) = unsafe { (about(u, *side, y, z), right.read(z * side + y)) };
             M::work(Cycles(*side as u64 * SUM_CYCLES));
             left.iter_mut().zip(sums(&near)).for_each(|(left, sums)| *left -= weighted(&OPERATOR, &sums));

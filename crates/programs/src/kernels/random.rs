@@ -1,4 +1,5 @@
-//! The random numbers of the NAS benchmarks (Bailey and others, RNR-94-007): x' = 5^13 x mod 2^46, as shares of 2^46.
+//! The random numbers of the NAS benchmarks (Bailey and others, RNR-94-007): x' = 5^13 x mod 2^46,
+//! as shares of 2^46.
 
 use super::scale::KernelScale;
 

@@ -22,7 +22,8 @@ fn small(kernel: Kernel) -> KernelScale {
         Kernel::Search => (1 << 11, 64, 21),
         Kernel::Fft => (16, 1, 2),
     };
-    // With this seed a charge of MG lies in the last row, so that no phase's last unit is all zeros.
+    // With this seed a charge of MG lies in the last row, so that no phase's last unit is all
+    // zeros.
     KernelScale { size, grain, rounds, seed: 9 }
 }
 

@@ -77,7 +77,8 @@ impl<M: Machine> Buffers<M> {
     pub(crate) unsafe fn fill(&self, buffer: u64, (number, length): (u64, u32), bytes: &[u8], blocks: u32) {
         let (at, bytes) = (self.at(buffer), seen(bytes, blocks));
         let word = (bytes.len() as u64) << 32 | u64::from(length);
-        // SAFETY: the buffer is alive and the thread's own, and has room for what `seen` gives and its mark.
+        // SAFETY: the buffer is alive and the thread's own, and has room for what `seen` gives and
+        // its mark.
         unsafe {
             M::touch(at, blocks as usize * BLOCK_BYTES, true);
             at.cast::<[u64; 2]>().write([number, word]);

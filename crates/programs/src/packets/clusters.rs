@@ -45,7 +45,7 @@ pub struct Outcome {
     pub packets: u64,
     /// A digest of what the packets held, and of the stages that each packet passed.
     pub digest: u64,
-    /// Nanoseconds from the beginning to the end of the slowest thread.
+    /// Nanoseconds from the beginning of the first thread to the end of the last.
     pub nanoseconds: u64,
 }
 

@@ -1,7 +1,8 @@
-//! Packets that travel through queues: CAF's packet applications (Wang and others, PACT 2016, section 4.2).
+//! Packets that travel through queues: CAF's packet applications (Wang and others, PACT 2016,
+//! section 4.2).
 //!
-//! Packets lie in buffers of 2 KB. The buffers' numbers come out of a pool that is itself a queue, go through the queues between the
-//! threads, and return to the pool.
+//! Packets lie in buffers of 2 KB. The buffers' numbers come out of a pool that is itself a queue,
+//! go through the queues between the threads, and return to the pool.
 //!
 //! | file | holds |
 //! | --- | --- |

@@ -1,5 +1,6 @@
-//! Captures in the classic pcap format (tcpdump, Wireshark): a header of 24 bytes, then packets, each behind a header of 16.
-//! The format: <https://www.ietf.org/archive/id/draft-ietf-opsawg-pcap-05.html>.
+//! Captures in the classic pcap format (tcpdump, Wireshark): a header of 24 bytes, then packets,
+//! each behind a header of 16 bytes. The format:
+//! <https://www.ietf.org/archive/id/draft-ietf-opsawg-pcap-05.html>.
 
 use super::header::LinkType;
 use super::traffic::Packet;

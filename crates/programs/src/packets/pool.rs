@@ -63,8 +63,8 @@ impl<M: Machine, Q: RawQueue<M, Item = u64>> Pool<M, Q> {
     pub(super) fn run(&self, me: u32, part: impl FnOnce()) {
         let gate = &self.gate.0;
         if me == 0 {
-            // Thread 0 fills the pool as sender 0. The thread whose end that is gives no buffer
-            // back before it has got one, so the two never send at the same time.
+            // Thread 0 fills the pool as sender 0. The thread that sends as sender 0 later comes
+            // through the gate first, so the two never send at the same time.
             let mut pool = self.link.sender(0);
             let all: Vec<u64> = (0..self.count as u64).collect();
             all.chunks(self.flow.bulk).for_each(|some| pool.send(some));

@@ -21,7 +21,7 @@ pub struct Outcome {
     pub hits: Vec<u64>,
     /// A digest of what the sink and the analyser read.
     pub digest: u64,
-    /// Nanoseconds from the beginning to the end of the slowest thread.
+    /// Nanoseconds from the beginning of the first thread to the end of the last.
     pub nanoseconds: u64,
 }
 

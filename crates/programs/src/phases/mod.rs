@@ -34,7 +34,7 @@ pub struct Program {
     pub parallel: f64,
     /// Number of pairs of a sequential part and a parallel part.
     pub rounds: u64,
-    /// Number of meetings of all threads in each parallel part.
+    /// Number of meetings of all threads in each parallel part, beside the one at its begin.
     pub barriers: u64,
     /// Largest deviation of a thread's instructions between two meetings from their mean, as a
     /// share of the mean.

@@ -107,8 +107,8 @@ impl<M: Machine, K: Kit<M>> Data<M, K> {
         let (row, column) = (block / self.side, block % self.side);
         let (top, left) = (row * self.grain, column * self.grain);
         let size = self.side * self.grain;
-        // SAFETY: (here and below) edges are written by their block's task alone, and read by tasks that `done` and the
-        // pool's lock order after it; the sequences are never written.
+        // SAFETY: (here and below) edges are written by their block's task alone, and read by tasks
+        // that `done` and the pool's lock order after it; the sequences are never written.
         let letters = |which: usize, at: usize| -> Vec<u8> {
             // SAFETY: as above.
             (at..at + self.grain).map(|at| unsafe { self.sequences[which].get(at) }).collect()

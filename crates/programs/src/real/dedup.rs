@@ -251,7 +251,8 @@ impl<M: Machine, K: Kit<M>> Data<M, K> {
     /// Looks a chunk up; if the chunk is new, makes its entry at `place` and compresses it.
     fn keep(&self, kit: &K, hash: u64, place: usize, chunk: &[u8]) {
         let new = self.bucket(hash).with(kit, |first| {
-            // SAFETY: entries of this bucket are accessed under its lock; the place is no other thread's yet.
+            // SAFETY: entries of this bucket are accessed under its lock; no other thread knows the
+            // place yet.
             unsafe {
                 let new = self.find(*first, hash).is_none();
                 if new {

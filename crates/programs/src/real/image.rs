@@ -132,7 +132,8 @@ pub(super) fn team<M: Machine, K: Kit<M>>(threads: u32, scale: Scale, kit: &K) -
                     }
                     for y in taken * strip..(taken + 1) * strip {
                         let (from, to) = (&data.images[number], &data.images[number + 1]);
-                        // SAFETY: all of `from` was written before the meeting; each row of `to` is in one strip.
+                        // SAFETY: all of `from` was written before the meeting; each row of `to` is
+                        // in one strip.
                         unsafe {
                             let read = |y: usize| from.read(y);
                             let rows = [read(y.saturating_sub(1)), read(y), read((y + 1).min(side - 1))];

@@ -96,8 +96,9 @@ pub(super) fn team<M: Machine, K: Kit<M>>(threads: u32, scale: Scale, kit: &K) -
 impl<M: Machine, K: Kit<M>> Data<M, K> {
     /// Splits a node's range if it is too long for a leaf. Returns its halves.
     fn task(&self, kit: &K, number: u32) -> Vec<u32> {
-        // SAFETY: (here and below) a node, and its range, belong to the task of its number from the moment in which it went
-        // into the pool, whose lock orders it after the thread that made it.
+        // SAFETY: (here and below) a node and its range belong to the task of that number from the
+        // moment in which the number went into the pool, whose lock orders this task after the one
+        // that made the node.
         let node = unsafe { self.nodes.get(number as usize) };
         if node.len <= self.leaf {
             return Vec::new();

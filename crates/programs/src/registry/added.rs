@@ -1,7 +1,7 @@
 //! Workloads that a command adds to the built-in ones.
 //!
-//! A workload is generic over the machine and the probe. The command says on which machines ([`Added::on`]); its probe comes
-//! behind a pointer ([`AnyProbe`]).
+//! A workload is generic over the machine and the probe. The command says on which machines the
+//! workload runs ([`Added::on`]); the probe comes behind a pointer ([`AnyProbe`]).
 
 use super::WORKLOADS;
 use baton_machine::units::open::{NotAdded, OpenList};
@@ -90,7 +90,7 @@ pub trait Own: Send + Sync {
     fn algorithm(&self) -> Option<&'static str>;
     /// The instructions that a simulated chip charges ([`Workload::charge`]).
     fn charge(&self) -> Charge;
-    /// An upper bound of the bytes of guest memory ([`Workload::bytes`]).
+    /// An estimate of the bytes of guest memory that the data takes ([`Workload::bytes`]).
     fn bytes(&self) -> usize;
 }
 

@@ -7,7 +7,7 @@ use super::{fit::Shown, profile::Draw};
 pub(super) struct Solver {
     /// How the shares are expected to respond to the times, at the beginning.
     expected: [[f64; 2]; 2],
-    /// How the shares respond to the times, corrected with every step.
+    /// How the shares respond to the times, corrected after each step that is not small.
     jacobian: [[f64; 2]; 2],
     last: Option<([f64; 2], [f64; 2])>,
 }
