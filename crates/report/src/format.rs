@@ -1,8 +1,10 @@
-//! Formats figures for people: three digits and a unit.
+//! Formats figures for people: mostly three digits and a unit. Also formats names and commands for
+//! sentences.
 
 use baton_units::Nanos;
 
-/// Formats a duration: `412ns`, `1.24µs`, `38.0ms`, `12.5s`, `75m`; `-` for zero.
+/// Formats a duration: `412ns`, `1.24µs`, `38.0ms`, `12.5s`, `4500s`, and from 6,000 s on in
+/// minutes, `125m`; `-` for zero.
 pub fn duration(ns: Nanos) -> String {
     let ns = ns.0;
     if ns == 0 {
@@ -72,7 +74,8 @@ pub fn ranges(numbers: &[u32]) -> String {
 }
 
 /// A lock's name as part of a sentence. A name that is only a place (`in f (a.c:1)`, `from f
-/// (a.c:1)`) becomes `the lock in …`.
+/// (a.c:1)`) becomes `the lock in …`, with an exception (`… except #8`) `the locks in …`; `hot one
+/// of …` gets the article.
 pub fn lock_phrase(name: &str) -> String {
     phrase("lock", name)
 }

@@ -15,7 +15,7 @@ const WORKLOADS: [&str; 5] = ["clusters", "firewall", "distributor", "regression
 const FLOWS: &str = "flows";
 
 /// The beginning of the names of the workloads that run OpenMP teams. `--dispatch` says where the
-/// tasks of such a team wait.
+/// tasks of such a team wait to be run.
 const TEAMS: &str = "epcc";
 
 /// The options of the workloads with packets, jobs and vectors.
