@@ -18,9 +18,9 @@ use std::time::Duration;
 #[command(after_help = "\
 A C program is compiled once and run by turns under each runtime. Each measurement times a construct
 around a delay, and the delay alone; the difference is the overhead. A cell is the median over the
-runs' medians, with the least and the greatest of them. The first runtime is what the others are
-compared with. The group `manners` has no reference: CPU time of an idle worker, an empty region
-beside a busy process, teams that change their size.
+runs' medians, with its 95% interval, or with fewer than six runs the least and the greatest of
+them. The first runtime is what the others are compared with. The group `manners` has no reference:
+CPU time of an idle worker, an empty region beside a busy process, teams that change their size.
 
 Examples:
   baton bench epcc                                   libgomp and Baton's, 1, 2 and 4 threads a CPU

@@ -48,8 +48,8 @@ use turns::hold;
 Records the program (or takes an existing profile), predicts what each lock would do, then runs
 the most promising ones by turns with the recorded one until the difference is beyond doubt or the
 budget is spent. Each run must give the exit code and the standard output of the first; of a
-program whose output differs from run to run by itself, the exit code. Where locks take next to
-nothing of the critical path, it says so and measures nothing.
+program whose output differs from run to run by itself, the exit code. If locks are hardly ever free
+while threads wait for them, it says that no lock will help and measures nothing.
 
 Exit codes: 0 an answer, 1 failed, 2 bad input, 3 cannot tell within the budget,
 4 slower than BASE; 130 interrupted.
