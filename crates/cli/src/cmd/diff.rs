@@ -9,7 +9,8 @@ use std::process::ExitCode;
 /// The two profiles.
 #[derive(clap::Args)]
 #[command(after_help = "\
-Locks are matched by name. Changes that are no more than noise stand in brackets.
+Locks are matched by the name and kind of their class. Changes that are no more than noise stand in
+brackets.
 
 Examples:
   baton diff before after

@@ -31,8 +31,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 #[derive(clap::Args)]
 #[command(after_help = "\
 The program's exit code is kept (128 + the signal if one killed it; 0 if --duration ended it). It is
-5 if a signal or --duration ended the program and threads of it were in a deadlock. A program of
-which no thread moves for 1.9 s is told once while it runs.
+5 if a signal or --duration ended the program and threads of it were in a deadlock. If no thread of
+the program moves for 1.9 s, a message says so once while it runs.
 Ctrl-C ends the program and still leaves a report. The directory gets its name only when it is
 whole.
 

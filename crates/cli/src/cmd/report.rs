@@ -16,8 +16,8 @@ use std::process::ExitCode;
 /// Options of `baton report`.
 #[derive(clap::Args)]
 #[command(after_help = "\
-Without an option: a summary, and DIR/report.html is written anew. F may be `-` for standard
-output.
+Without an option that names an output: a summary, and DIR/report.html is written anew. F may be
+`-` for standard output.
 Exit codes: 0 done, 1 a file could not be written, 2 DIR holds no profile, or bad options.
 
 Examples:

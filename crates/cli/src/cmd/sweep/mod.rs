@@ -28,7 +28,7 @@ use std::process::ExitCode;
     after_help = "\
 SPACE.toml names a command, axes with their values, settings, constraints and seeds
 (docs/reference/studio.md). Each point and seed is a row of the store. A sweep that was ended
-in any way goes on where it was when it is started again; no point is run twice.
+in any way goes on where it was when it is started again; no point that has a row is run again.
 
 Exit codes: 0 done, 1 a point failed (its row says why) or the store cannot be written, 2 bad
 input, 130 ended by Ctrl-C.

@@ -39,9 +39,9 @@ use std::process::ExitCode;
 /// Options of `baton whatif`.
 #[derive(clap::Args)]
 #[command(after_help = "\
-The recorded lock is replayed first and compared with the recorded run. A prediction that is off
-there by more than 15%, or of a program more than 5% of which cannot be replayed, is marked
-untrustworthy, with the reason.
+The recorded lock is replayed first and compared with the recorded run. If that replay is off by
+more than 15%, if more than 5% of the recorded events cannot be replayed, or if other programs used
+more than 5% of the CPUs, the prediction is marked untrustworthy, with the reason.
 
 Exit codes: 0 done, 1 the replay of a lock failed (its row says why, the others stand) or a file
 could not be written, 2 DIR holds no recording, or bad options.
