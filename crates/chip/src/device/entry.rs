@@ -32,7 +32,8 @@ pub(super) struct Standing {
     pub(super) thread: ThreadId,
     /// Whether the request is posted: it is not called back, and is numbered among posted requests.
     pub(super) posted: bool,
-    /// The request's number among the thread's requests to the device, from 1.
+    /// The request's number, from 1, among the thread's posted requests to the device, or among its
+    /// others.
     pub(super) order: u64,
     /// The time of arrival.
     pub(super) since: u64,

@@ -14,7 +14,7 @@
 //! | `packet` | requests with their answers, and interrupts, while they are under way |
 //! | `agenda` | the future events of devices and packets |
 //! | `qimu` | queue ids of programs, and the translations that each hardware context caches |
-//! | `subjects` | the thread and process for which a CPU sends, and threads that have credits |
+//! | `subjects` | the thread and process for which a CPU sends, and threads known to devices |
 //! | `attached` | what happens to packets, and the devices' clocks |
 //! | `threads` | what devices are told of threads that run and end |
 

@@ -52,8 +52,8 @@ pub(crate) struct Packet {
     pub(crate) wanted: bool,
     /// For a posted request, where its answer is written.
     pub(crate) lands: Option<Landing>,
-    /// The request's number among the thread's requests to the device. For a packet that calls
-    /// requests back, the number of the newest of them.
+    /// The request's number among the thread's posted requests to the device, or among its others.
+    /// For a packet that calls requests back, the number of the newest of them.
     pub(super) order: u64,
     /// On a chip with a QIMU: the process, and the process's id of the queue that the request is
     /// for.

@@ -107,7 +107,8 @@ pub(crate) struct Counts {
     hits: u64,
     misses: u64,
     flushes: u64,
-    /// Requests with an id that the process does not have, or must not use in this direction.
+    /// Requests with an id that the process does not have, or must not use in this direction, and
+    /// requests for queues with flows.
     pub(crate) refused: u64,
     pub(crate) moved: u64,
 }

@@ -1,6 +1,6 @@
 //! The thread and the process for which each CPU sends its requests. The operating system loads the
 //! thread's number and the process's domain into the CPU at each switch, and the CPU's requests
-//! carry both. This file also lists the threads that have credits at queue devices.
+//! carry both. This file also lists the threads that have something at queue devices.
 
 use crate::base::thread::{OUTSIDE, ThreadId};
 use baton_chipfile::peripheral::port::Subject;
@@ -13,7 +13,8 @@ pub(crate) const NO_GUEST: Subject = Subject { thread: OUTSIDE, domain: 0 };
 pub(crate) struct Subjects {
     /// For each CPU, the subject that the operating system loaded last.
     pub(super) loaded: Vec<Subject>,
-    /// Threads that have something at devices: credits, or an interrupt that they asked for.
+    /// Threads that have something at devices: credits, a queue with flows from which they receive,
+    /// or an interrupt that they asked for.
     pub(super) joined: Vec<ThreadId>,
     /// The threads in `joined` that have ended while posted requests of theirs were under way.
     pub(super) leaving: Vec<ThreadId>,
@@ -37,7 +38,8 @@ impl Subjects {
         self.loaded.get(cpu as usize).copied().unwrap_or(NO_GUEST)
     }
 
-    /// Records that a thread has joined the credits of a queue, or asks a device to interrupt it.
+    /// Records that a thread has joined the credits of a queue, is bound to a queue with flows, or
+    /// asks a device to interrupt it.
     pub(crate) fn joins(&mut self, thread: ThreadId) {
         if !self.joined.contains(&thread) {
             self.joined.push(thread);

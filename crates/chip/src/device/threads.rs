@@ -19,8 +19,9 @@ impl Devices {
         }
     }
 
-    /// A thread ends: the devices take its credits back and forget for what the thread is armed, at
-    /// once or when the last of its posted requests is over. This takes no time.
+    /// A thread ends: the devices take its credits and its items in hand back, and forget for what
+    /// the thread is armed, at once or when the last of its posted requests is over. This takes no
+    /// time.
     pub(crate) fn retire(&mut self, thread: ThreadId, now: u64) {
         if !self.subjects.joined.contains(&thread) {
             return;

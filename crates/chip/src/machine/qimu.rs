@@ -171,8 +171,8 @@ pub(super) fn call(device: u32, words: Words) -> Answer {
     Answer::from(said.to_words())
 }
 
-/// Records that the running thread has something at devices: credits of a queue, or an interrupt that
-/// it asked for.
+/// Records that the running thread has something at devices: credits of a queue, a queue with flows
+/// from which it receives, or an interrupt that it asked for.
 pub(super) fn joins() {
     devices(|devices| devices.subjects.joins(running()));
 }
