@@ -43,7 +43,8 @@ pub(super) struct Served {
 /// When the last request of an open loop has come, the server may need the time in which this many
 /// requests come for those that are left: that can be chance.
 const CHANCE: f64 = 10.0;
-/// If it needs more than that, and this share of the arrivals' time besides, it does not keep up.
+/// If the server needs more than that, and besides more than this share of the time in which the
+/// requests came, it does not keep up.
 const BEHIND: f64 = 0.03;
 
 impl Served {

@@ -27,7 +27,7 @@ pub(super) enum Load {
     Closed(u64),
 }
 
-/// The experiment.
+/// One run with many cores and several queue devices on the mesh.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct Mesh {
     /// Nodes of the devices, in their order.

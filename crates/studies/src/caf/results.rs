@@ -61,12 +61,12 @@ impl<'a> Results<'a> {
         all.filter(|pair| pair.program.name == load).find_map(|pair| pair.on.locked.as_deref())
     }
 
-    /// An arm's throughput over the ring's.
+    /// The ratio of an arm's throughput to the ring's.
     pub(super) fn gain(&self, id: (&str, &str), load: &str, arm: usize) -> Option<Interval> {
         over_draws(&self.pairs(id, load, [RING, arm]), gain)
     }
 
-    /// An arm's throughput over the ring's in the main experiment.
+    /// The ratio of an arm's throughput to the ring's in the main experiment.
     pub(super) fn main(&self, load: &str, arm: usize) -> Option<Interval> {
         self.gain(("main", ""), load, arm)
     }
@@ -95,7 +95,8 @@ impl<'a> Results<'a> {
         Interval::of(&less)
     }
 
-    /// An arm's throughput in the second experiment over that in the first, on the same load.
+    /// The ratio of an arm's throughput in the second experiment to that in the first, on the same
+    /// load.
     pub(super) fn against(&self, [from, to]: [(&str, &str); 2], load: &str, arm: usize) -> Option<Interval> {
         let [from, to] = [from, to].map(|id| self.pairs(id, load, [arm, arm]));
         let both = from.iter().zip(&to).filter(|(a, b)| a.again == b.again && a.on.rate() > 0.0);
@@ -204,8 +205,8 @@ impl<'a> Results<'a> {
         both.min_by(|a, b| a.1.mean.total_cmp(&b.1.mean))
     }
 
-    /// The second producer's items over the first one's, for these weights, with or without
-    /// credits.
+    /// The ratio of the second producer's items to the first one's, for these weights, with or
+    /// without credits.
     pub(super) fn shares(&self, weights: [u32; 2], credits: bool, entries: u32) -> Option<Interval> {
         let mine = self
             .weights

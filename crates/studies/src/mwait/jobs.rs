@@ -97,7 +97,7 @@ pub(super) const FREE: &str = "free wake-ups";
 pub(super) const IDEAL: &str = "a free MWAIT";
 const IDEAL_SETTINGS: [&str; 3] = ["wait.mwait.c1.enter=0", "wait.mwait.c1.exit=0", "energy.cpu.monitor_c1=0"];
 
-/// Other spin budgets.
+/// Spin budgets that are tried beside the chosen one.
 pub(super) const SPINS: [u32; 4] = [100, 1000, 10_000, 100_000];
 
 /// Number of seeds in a quick study, and in a full one.

@@ -84,7 +84,8 @@ impl<'a> Results<'a> {
         self.ratio(of, [Arm::Original, Arm::New], time)
     }
 
-    /// A figure's ratio of another lock or barrier to the new one with MWAIT at its ideal.
+    /// The ratio of a figure under another lock or barrier to that under the new one with MWAIT at
+    /// its ideal.
     pub(super) fn under_ideal(&self, of: Of, other: Arm, value: impl Fn(&Figures) -> f64) -> Option<Interval> {
         let ideal = Of { change: IDEAL, ..of };
         ratio(&self.all(of, other, &value), &self.all(ideal, Arm::New, &value))

@@ -75,7 +75,7 @@ pub enum Arms {
 }
 
 impl Arms {
-    /// All of them.
+    /// All comparisons.
     pub const ALL: [Arms; 5] = [Arms::Marked, Arms::Free, Arms::Both, Arms::Home, Arms::Software];
     /// The comparisons whose second arm has marks that routers honour. They separate what the
     /// registers cost from what the network does.

@@ -208,7 +208,8 @@ fn threads(results: &Results<'_>) -> Option<Figure> {
     table("Single threads alone".to_owned(), strings(&header), rows, "Percent more speed than Default.")
 }
 
-/// Both rules of counting, where the rule can act: threads that spin and say so.
+/// The table of both rules of counting, for threads that spin and say so: only there a rule can
+/// act.
 fn extensions(results: &Results<'_>) -> Option<Figure> {
     let case = |mix, (policy, notify, master, counted): (&'static str, bool, bool, bool)| match counted {
         true => jobs::spins(mix, policy, notify, master),
@@ -287,7 +288,7 @@ fn behind_min_tlp(results: &Results<'_>) -> Option<Figure> {
     table("PA beside MinTLP".to_owned(), header, rows, note)
 }
 
-/// Both readings of how a boost is renewed.
+/// The table of both readings of how a boost is renewed.
 fn renewal(results: &Results<'_>) -> Option<Figure> {
     let cases = |mix: &'static str, rounds: Option<u64>| {
         let usual =

@@ -73,13 +73,13 @@ pub(super) const RATIOS: [u64; 5] = [10, 15, 20, 30, 40];
 /// Numbers of sequential parts in a run, fewer than the 10 and 20 of the profiles, so that each
 /// part lasts a second or more.
 pub(super) const ROUNDS: [u64; 2] = [4, 1];
-/// The policies that run with these numbers of sequential parts, beside Default.
+/// The policies that run with the numbers of sequential parts in [`ROUNDS`], beside Default.
 pub(super) const WITH_ROUNDS: [&str; 3] = ["busy-fcs", "min-tlp", "pa"];
 
 /// Numbers of threads of the parallel program that runs beside a single thread, other than one less
 /// than the cores.
 pub(super) const THREAD_COUNTS: [u32; 3] = [3, 6, 24];
-/// The policies that run with these numbers of threads, beside Default.
+/// The policies that run with the numbers of threads in [`THREAD_COUNTS`], beside Default.
 pub(super) const WITH_THREADS: [&str; 2] = ["min-tlp", "pa"];
 
 /// A case of the main experiment.

@@ -29,9 +29,9 @@ const MANY: usize = 16;
 /// Whether a point may be run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Claim {
-    /// This process may run it, and no other process will while this one lives.
+    /// This process may run the point, and no other process will run it while this process lives.
     Mine,
-    /// There is no need: the point has its row.
+    /// The point need not run, because it has its row.
     Done,
     /// Not now: another live process has begun the point, or this process has begun another
     /// combination that expands to the same configuration.

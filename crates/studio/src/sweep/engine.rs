@@ -141,7 +141,7 @@ enum Begun {
     Yes,
     /// A thread or memory is lacking until another point ends.
     Later,
-    /// There is none left to begin.
+    /// No point is left to begin.
     Nothing,
 }
 

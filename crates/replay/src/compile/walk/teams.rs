@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A step that is known only later; [`Raw::Later`] stands in its place, with its number.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Later {
-    /// It turns out that there is no step.
+    /// No step takes the place.
     Nothing,
     Meet(u32),
     Post(u32),
