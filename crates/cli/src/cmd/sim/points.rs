@@ -78,7 +78,7 @@ impl Swept for Sim {
         // A rough estimate: threads times the cycles of one of them.
         let rounds = args.iterations.unwrap_or(1000) as f64;
         let cycles = args.cycles.map_or(f64::INFINITY, |cycles| cycles as f64);
-        let cost = f64::from(threads) * cycles.min(rounds * (args.cs + args.think + 100) as f64);
+        let cost = f64::from(threads) * cycles.min(rounds * (args.cs as f64 + args.think as f64 + 100.0));
         let memory = one::memory(&args, &chosen, &known.0);
         let identity = known.1.clone();
         Ok(Ready {
