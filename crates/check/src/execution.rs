@@ -20,7 +20,7 @@ struct Execution {
     storage: Vec<Box<Local>>,
     /// By guest number: whether a live guest has it.
     taken: Vec<bool>,
-    /// Memory that guests use.
+    /// Blocks of memory that guests have been given and have not given back.
     in_use: Vec<(NonNull<u8>, Layout)>,
     /// Memory that guests gave back. It is kept until the next execution, so that a late access can
     /// be detected.

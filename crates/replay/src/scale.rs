@@ -18,7 +18,7 @@ pub enum ScaleError {
     )]
     Fewer {
         asked: u32,
-        /// The recorded number.
+        /// The number of threads that the recorded program starts.
         has: u32,
     },
     /// The simulator cannot run this many threads.

@@ -170,7 +170,7 @@ fn circles(inner: &BTreeMap<Held, BTreeSet<Held>>) -> BTreeMap<Held, usize> {
     number
 }
 
-/// An acquisition.
+/// An acquisition of a lock of which some holder may need other threads.
 struct Taken {
     time: u64,
     at: usize,

@@ -21,7 +21,7 @@ const ENOUGH: usize = 30;
 /// The usual length of a class's holds, in ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Usual {
-    /// The median.
+    /// The median length of the holds.
     pub(crate) ticks: u64,
     /// Holds longer than this count as stalled.
     pub(crate) most: u64,

@@ -28,7 +28,7 @@ pub(super) enum Arrivals {
     Open(f64),
 }
 
-/// What came out.
+/// The result of serving the requests.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Served {
     /// The latencies of the answered requests, in nanoseconds; sorted once all are answered.

@@ -101,7 +101,7 @@ fn places(names: &mut Names, lock: &LockReport) -> BTreeSet<String> {
     by_place.into_iter().filter(|(_, acquisitions)| often(*acquisitions)).map(|(place, _)| place).collect()
 }
 
-/// Gives names.
+/// Gives names to classes and to their locks.
 struct Naming<'a, 'n> {
     names: &'a mut Names<'n>,
     locks: &'a [LockReport],

@@ -58,7 +58,7 @@ impl Batches {
     }
 }
 
-/// A mean in both profiles.
+/// A mean in the first and in the second profile, and the noise of their difference.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Change {
     pub before: f64,

@@ -72,7 +72,7 @@ const SCRIPTS: [&str; 10] = [
     include_str!("assets/main.js"),
 ];
 
-/// The page.
+/// The text of the page, with the report and the predictions in it.
 pub fn page(profile: &Profile, predictions: &[Predicted]) -> String {
     let data = data::json(profile, predictions);
     let command = profile.report.run.command.join(" ");

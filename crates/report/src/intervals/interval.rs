@@ -42,7 +42,7 @@ pub enum Entry {
     Spinning,
     /// The thread slept in the kernel at least once.
     Sleeping,
-    /// The trace does not say.
+    /// The trace does not say whether the thread slept.
     Unknown,
     /// The thread gave up, or the trace ended first.
     Abandoned,

@@ -79,7 +79,7 @@ impl App {
         match self {
             App::Clusters { bulk, .. } | App::Firewall { bulk } | App::Pairs { bulk, .. } => bulk,
             App::Distributor { .. } => 1,
-            // A vector.
+            // The items of a bulk are a vector of the regression.
             App::Regression { .. } => 13,
         }
     }

@@ -13,7 +13,7 @@ pub(super) enum Moves {
     Pairs(u32, usize),
 }
 
-/// A load.
+/// A load: its name, and what its threads do at the queue.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Load {
     pub(super) name: &'static str,

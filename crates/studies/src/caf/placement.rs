@@ -4,7 +4,7 @@
 
 /// The nodes along a side of the mesh.
 const SIDE: u32 = 8;
-/// Nodes.
+/// The number of nodes of the mesh.
 pub(super) const NODES: u32 = SIDE * SIDE;
 
 fn hops(a: u32, b: u32) -> u32 {

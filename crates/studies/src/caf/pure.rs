@@ -13,7 +13,7 @@ use baton_workloads::xorshift;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// What is moved.
+/// One run in which all threads only enqueue, or only dequeue.
 #[derive(Clone, Copy)]
 pub(super) struct Pure {
     /// Whether the threads dequeue; otherwise they enqueue.

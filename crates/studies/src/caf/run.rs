@@ -35,7 +35,7 @@ pub(super) enum Work {
     Pairs { queue: Queue, pairs: Pairs },
     /// Several devices on a mesh.
     Mesh(Mesh),
-    /// Credits.
+    /// Two producers with weights, with or without credits.
     Weights(Weights),
     /// An application.
     App(apps::Case),

@@ -12,7 +12,7 @@ use serde::Serialize;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// The experiment.
+/// One run of two producers and a consumer at one queue.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(super) struct Weights {
     /// The two producers' weights.

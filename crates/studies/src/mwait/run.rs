@@ -138,7 +138,7 @@ impl Arm {
 /// the usual number, divided by the iterations.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Figures {
-    /// Cycles.
+    /// The cycles of an iteration.
     pub cycles: f64,
     /// Joules without those of the platform's base.
     pub joules: f64,

@@ -12,7 +12,7 @@ use std::num::NonZeroU32;
 
 pub(super) type Word = <Simulated as Machine>::Atomic<u32>;
 
-/// The mechanism.
+/// The mechanism by which threads wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(super) enum By {
     /// `spin-loops`: a loop with PAUSE; its barrier reverses a sense.

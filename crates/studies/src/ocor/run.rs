@@ -36,7 +36,7 @@ pub struct Run {
 pub struct Figures {
     /// The region of interest: from the first thread's beginning to the last one's end.
     pub cycles: u64,
-    /// Threads.
+    /// The number of threads.
     pub threads: u32,
     /// Where blocked time went, by the lock's word.
     pub account: Account,

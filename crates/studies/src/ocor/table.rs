@@ -40,7 +40,7 @@ const fn kind(lock: &'static str, wait: Wait, what: &'static str, chosen: [bool;
     LockRow { lock, wait, what, chosen, free_sleep: false }
 }
 
-/// The locks.
+/// The locks of the table, a row each.
 pub const LOCKS: [LockRow; 10] = [
     kind("spin-park", Wait::SpinPark(128), "spin-park, 128 tries: the paper's", [true, true]),
     kind(
@@ -91,7 +91,7 @@ const fn size(threads: u32, acquisitions: u64, draws: usize, seeds: u64) -> Size
     Size { threads, acquisitions, draws, seeds }
 }
 
-/// The sizes.
+/// The sizes for which the table is made.
 pub const SIZES: [Size; 4] = [size(16, 30, 3, 2), size(64, 30, 3, 1), size(256, 20, 1, 1), size(1024, 8, 1, 1)];
 
 /// The program with the greatest rate of critical sections; its first draws are the workload.

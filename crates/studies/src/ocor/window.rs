@@ -33,7 +33,7 @@ pub const DOINGS: [(Doing, &str); 4] = [
 /// A piece of a thread's time, in cycles from the beginning of the region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Piece {
-    /// The first cycle.
+    /// The first cycle of the piece.
     pub from: u64,
     /// The first cycle after the piece.
     pub to: u64,

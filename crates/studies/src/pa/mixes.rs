@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 /// An application: its profile, and its numbers of threads on 1FC-12SC, on 16 cores, and on four.
 pub(super) type App = (&'static str, [u32; 3]);
 
-/// A mix.
+/// A mix: applications that run together on one machine.
 pub(super) struct Mix {
     pub(super) name: &'static str,
     pub(super) apps: &'static [App],

@@ -87,7 +87,7 @@ struct Row {
     outcomes: Option<Vec<Seen>>,
 }
 
-/// A final state.
+/// A final state, the number of runs that ended in it, and whether it fulfils the test's condition.
 #[derive(Serialize)]
 struct Seen {
     state: String,

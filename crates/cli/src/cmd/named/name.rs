@@ -15,7 +15,7 @@
 
 use baton_sync::lock::assign::ObjectRange;
 
-/// A name of locks.
+/// A name that stands for locks, taken apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Name {
     /// The name without a number and exceptions, as it was typed.

@@ -102,7 +102,7 @@ fn variants(args: &Args) -> anyhow::Result<Vec<(String, Experiment)>> {
 
 /// A run of a sweep.
 enum Task {
-    /// A variant at a load.
+    /// A run at one load: the indices of the variant and of the load.
     Load(usize, usize),
     /// The search for a variant's saturation load.
     Search(usize),

@@ -1,4 +1,4 @@
-//! One run.
+//! One run of `baton sim`: its memory, its simulation, and its figures.
 
 use super::args::Args;
 use super::figures::SimFigures;

@@ -162,7 +162,7 @@ pub(super) fn status(args: &StatusArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints rows.
+/// Prints rows of a store (`baton sweep show`).
 pub(super) fn show(args: &ShowArgs) -> anyhow::Result<ExitCode> {
     let table = args.rows.table(args.json)?;
     if args.json {
@@ -175,7 +175,7 @@ pub(super) fn show(args: &ShowArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Writes rows.
+/// Writes rows of a store to a file or to standard output (`baton sweep export`).
 pub(super) fn export(args: &ExportArgs) -> anyhow::Result<ExitCode> {
     let given = [(args.csv, Format::Csv), (args.jsonl, Format::JsonLines), (args.parquet, Format::Parquet)];
     let given = given.into_iter().find(|(given, _)| *given).map(|(_, format)| format);

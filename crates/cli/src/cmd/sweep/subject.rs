@@ -43,7 +43,7 @@ pub(crate) trait Swept: Send + Sync {
     /// Names that [`Swept::value`] knows, for hints.
     fn names(&self) -> Vec<String>;
 
-    /// The figures.
+    /// All figures that a run of the command can have.
     fn figures(&self) -> Vec<Figure>;
 
     /// The figures that are kept if the space names none.

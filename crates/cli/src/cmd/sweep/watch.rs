@@ -11,7 +11,7 @@ use std::time::Duration;
 /// The number of failures that get a warning each.
 const TOLD: u64 = 10;
 
-/// Shows a sweep.
+/// Prints the rows of a sweep as they come, and shows the sweep's progress.
 pub(super) struct Watcher {
     bar: ProgressBar,
     /// Names of coordinates and figures.

@@ -162,7 +162,7 @@ fn share(text: &str) -> Result<f64, String> {
 /// Name and version of the JSON. A change that breaks a reader raises the version.
 const SCHEMA: &str = "baton-whatif/1";
 
-/// The JSON.
+/// What `baton whatif --json` prints.
 #[derive(Serialize)]
 struct Output<'a> {
     schema: &'static str,

@@ -1,4 +1,4 @@
-//! The table on a terminal.
+//! The table of predictions on a terminal.
 
 use crate::ui;
 use baton_chip::Chip;

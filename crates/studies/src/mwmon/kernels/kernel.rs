@@ -1,7 +1,7 @@
 //! The interface of a kernel, and the entries of the reorder buffer that a load of a sparse kernel
 //! takes.
 
-/// Work in quanta.
+/// A kernel, whose work consists of quanta.
 pub(in crate::mwmon) trait Kernel {
     fn quanta(&self) -> usize;
     /// Does the worker's part of a quantum.

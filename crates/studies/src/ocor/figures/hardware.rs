@@ -49,7 +49,7 @@ fn cheapest(all: &[Built]) -> Option<&Built> {
     enough.min_by(|a, b| a.hardware().mm2().total_cmp(&b.hardware().mm2()))
 }
 
-/// The table.
+/// The table of the arbiters of a home and of the routers beside them.
 pub(super) fn table(crowd: &Results<'_>) -> Option<Figure> {
     let all = all_built(crowd);
     let cheapest = cheapest(&all)?;

@@ -21,7 +21,7 @@ type Arm = for<'a> fn(&Pair<'a>) -> &'a Figures;
 const OFF: Arm = |pair| pair.off;
 const ON: Arm = |pair| pair.on;
 
-/// The table.
+/// The table of the causes of overhead.
 pub(super) fn table(results: &Results<'_>) -> Option<Figure> {
     let mut rows = Vec::new();
     for (group, places) in results.groups().into_iter().filter(|(group, _)| GROUPS.contains(group)) {

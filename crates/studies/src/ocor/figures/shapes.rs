@@ -36,7 +36,7 @@ pub(crate) fn power(results: &Results<'_>) -> Option<String> {
     })
 }
 
-/// The table.
+/// The table of programs by shape; `None` without runs under the oracle.
 pub(super) fn table(results: &Results<'_>) -> Option<Figure> {
     let power = results.power();
     if power.is_empty() {

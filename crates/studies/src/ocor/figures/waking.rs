@@ -15,7 +15,7 @@ const GROUP: &str = "sleep and wake-up";
 /// The name of the place in [`GRANTED`] that has the chosen price.
 const CHOSEN: &str = "as chosen";
 
-/// The table.
+/// The table of prices of waking.
 pub(super) fn table(results: &Results<'_>, crowd: &Results<'_>) -> Option<Figure> {
     let groups = [results.groups(), crowd.groups()].concat();
     let (_, places) = groups.into_iter().find(|(group, _)| *group == GROUP)?;

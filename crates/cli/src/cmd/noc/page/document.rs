@@ -1,4 +1,4 @@
-//! A page around its parts.
+//! The HTML page into which the pictures of a network go, and the texts of its numbers.
 
 /// A figure without needless zeros.
 pub(super) fn number(v: f64) -> String {
@@ -10,7 +10,7 @@ pub(super) fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// A page around its parts.
+/// The HTML page with this title, style and body.
 pub(super) fn document(title: &str, style: &str, body: &str) -> String {
     let title = escape(title);
     format!(

@@ -47,7 +47,7 @@ impl FromStr for Ready {
 pub(super) struct Seen<'a> {
     /// Time since the server was started.
     pub(super) elapsed: Duration,
-    /// Where it listens.
+    /// The sockets at which the server listens.
     pub(super) listeners: &'a [Listener],
     /// Time since the server's sockets last changed.
     pub(super) unchanged: Duration,
