@@ -16,26 +16,22 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Job {
-    /// A stand-in.
+    /// A stand-in for one of the paper's programs.
     StandIn(Run),
     /// A stand-in's draw, fitted once more.
     Refit {
-        /// The fit.
         refit: Refit,
     },
     /// A stand-in whose threads are watched for figure 10.
     Window {
-        /// The run.
         window: Run,
     },
     /// A real program.
     Real {
-        /// The run.
         real: real::Run,
     },
-    /// A cell of the table of locks and networks.
+    /// A run for a cell of the table of locks and networks.
     Table {
-        /// The run.
         table: table::Run,
     },
 }

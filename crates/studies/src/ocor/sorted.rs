@@ -127,7 +127,8 @@ impl Ocor {
             Some(seen)
         });
         sorted.trials = trials;
-        // Sets share fits, so a run is asked for only once, and not if its figures are known.
+        // Several sets need the same fits, so each run is asked for only once, and not at all if
+        // its figures are known.
         let mut asked = BTreeSet::new();
         let runs = next.iter().flat_map(|trial| self.trial(&items, trial, known).unwrap_or_else(|fits| fits));
         sorted.next.extend(runs.filter(|(_, run)| known.get(run).is_none() && asked.insert(address(run))));

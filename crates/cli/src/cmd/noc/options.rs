@@ -175,8 +175,8 @@ pub(crate) const COMPARABLE: [&str; 16] = [
     "seed",
 ];
 
-/// The experiment that a file describes: one with the tables `network` and `traffic`, or the network of
-/// a chip file with the traffic of a network alone.
+/// The experiment that a file describes: a file with the tables `network` and `traffic`, or a chip
+/// file, whose network gets the default traffic.
 fn configured(path: &Path) -> anyhow::Result<Experiment> {
     let (file, text) = (path.display().to_string(), read(path)?);
     let table = text.parse::<toml::Table>().unwrap_or_default();
