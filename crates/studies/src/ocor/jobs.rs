@@ -19,21 +19,13 @@ pub enum Job {
     /// A stand-in for one of the paper's programs.
     StandIn(Run),
     /// A stand-in's draw, fitted once more.
-    Refit {
-        refit: Refit,
-    },
+    Refit { refit: Refit },
     /// A stand-in whose threads are watched for figure 10.
-    Window {
-        window: Run,
-    },
+    Window { window: Run },
     /// A real program.
-    Real {
-        real: real::Run,
-    },
+    Real { real: real::Run },
     /// A run for a cell of the table of locks and networks.
-    Table {
-        table: table::Run,
-    },
+    Table { table: table::Run },
 }
 
 /// Runs to be made, each with its name for people; `Err` says why the chip of the run is not
