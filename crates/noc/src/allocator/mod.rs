@@ -2,8 +2,8 @@
 //! allocator.
 //!
 //! The reference's allocator, separable input-first, is part of the router's step
-//! (`network/switch.rs`), which decides as it finds the bids. The allocators here get the bids of a
-//! router as a matrix ([`Bids`]) and return a matching.
+//! (`network/general/switch.rs`), which decides as it finds the bids. The allocators here get the
+//! bids of a router as a matrix ([`Bids`]) and return a matching.
 
 mod bids;
 mod islip;
