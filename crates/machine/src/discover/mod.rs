@@ -5,12 +5,15 @@
 //! | --- | --- |
 //! | [`processor`] | model, hypervisor, and the features that synchronization uses |
 //! | [`topology`] | CPUs, cores, sockets, NUMA nodes and shared caches, from `/sys` |
+//! | [`kinds`] | which CPUs are about equally fast |
 //! | [`cpulist`] | the kernel's notation for sets of CPUs |
 
 pub mod cpulist;
+pub mod kinds;
 pub mod processor;
 pub mod topology;
 
+pub use kinds::{Kind, Kinds};
 pub use processor::{Feature, Processor, UmwaitControl};
 pub use topology::{Cache, Cpu, Topology};
 

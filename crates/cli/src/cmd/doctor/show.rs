@@ -1,10 +1,11 @@
 //! The findings as text for a terminal.
 
-use super::findings::{Apart, Findings, UmwaitLimits, WakeBySleep};
+use super::findings::{Apart, Findings, Kinds, UmwaitLimits, WakeBySleep};
 use crate::ui;
 use baton_host::costs::Spread;
 use baton_host::costs::instructions::Outcome;
 use baton_host::costs::place::Share;
+use baton_machine::discover::cpulist;
 use std::fmt::Write;
 
 /// All findings as text.
@@ -48,6 +49,7 @@ fn machine(f: &Findings) -> String {
             count(c.clusters, "group"),
         ),
     );
+    line("kinds", kinds(&c.kinds));
     let caches = c.caches.iter().filter(|c| c.kind != "Instruction").map(|c| {
         let shared = if c.shared_by > 1 { format!(" shared by {}", c.shared_by) } else { String::new() };
         format!("L{} {} KiB{shared}", c.level, c.bytes >> 10)
@@ -69,6 +71,24 @@ fn machine(f: &Findings) -> String {
     line("not offered", offered(false));
     if f.processor.offers("WAITPKG") || f.processor.umwait_control.is_some() {
         line("UMWAIT", umwait(f.processor.umwait_control));
+    }
+    out
+}
+
+/// The kinds of cores, what told them apart, and which sources disagree.
+fn kinds(kinds: &Kinds) -> String {
+    let source = kinds.source.map_or("the kernel reports no speeds".to_owned(), |source| format!("by {source}"));
+    let each = kinds.all.iter().map(|kind| {
+        let speed = kind.speed.map(|speed| format!("speed {speed}"));
+        let told: Vec<String> = kind.core_type.iter().cloned().chain(speed).collect();
+        format!("CPUs {} ({})", cpulist::show(&kind.cpus), told.join(", "))
+    });
+    let mut out = match &kinds.all[..] {
+        [_] => format!("one kind of cores, {source}"),
+        all => format!("{}, {source}: {}", count(all.len(), "kind"), each.collect::<Vec<_>>().join("; ")),
+    };
+    for sentence in &kinds.disagree {
+        let _ = write!(out, "; sources disagree: {sentence}");
     }
     out
 }
@@ -234,7 +254,20 @@ pub(crate) fn words(apart: Apart) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use super::super::findings::Kind;
     use super::*;
+
+    #[test]
+    fn kinds_of_cores_are_told() {
+        let kind = |cpus, speed, core_type: Option<&str>| Kind { cpus, speed, core_type: core_type.map(str::to_owned) };
+        let one = Kinds { all: vec![kind(vec![0, 1], None, None)], source: None, disagree: Vec::new() };
+        assert_eq!(kinds(&one), "one kind of cores, the kernel reports no speeds");
+        let all = vec![kind(vec![0, 1], Some(1024), Some("cpu_core")), kind(vec![2], Some(600), None)];
+        let two = Kinds { all, source: Some("cpu_capacity"), disagree: vec!["A says B".into()] };
+        let right =
+            "2 kinds, by cpu_capacity: CPUs 0-1 (cpu_core, speed 1024); CPUs 2 (speed 600); sources disagree: A says B";
+        assert_eq!(kinds(&two), right);
+    }
 
     #[test]
     fn the_kernels_limits_of_umwait_are_told() {

@@ -90,8 +90,29 @@ pub(crate) struct Cpus {
     pub(crate) numa_nodes: usize,
     /// Groups of CPUs that share a last-level cache.
     pub(crate) clusters: usize,
+    /// The kinds of cores, the fastest first, and what told them apart.
+    pub(crate) kinds: Kinds,
     pub(crate) line_bytes: u32,
     pub(crate) caches: Vec<Cache>,
+}
+
+/// Which CPUs are about equally fast.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Kinds {
+    pub(crate) all: Vec<Kind>,
+    /// What told the kinds apart, or told that there is one kind; `None` if nothing does.
+    pub(crate) source: Option<&'static str>,
+    /// How the kernel's other figures group the CPUs, if they group them differently. A timed loop
+    /// has decided then.
+    pub(crate) disagree: Vec<String>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Kind {
+    pub(crate) cpus: Vec<u32>,
+    /// Speed in 1024ths of the fastest CPU's, if there is a figure.
+    pub(crate) speed: Option<u32>,
+    pub(crate) core_type: Option<String>,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -226,6 +247,22 @@ pub(crate) fn find(budget: Budget, progress: Progress) -> Findings {
     }
 }
 
+/// How long the loop that tells kinds of cores apart runs on each CPU, three times.
+const LOOP: Duration = Duration::from_millis(20);
+
+fn kinds(online: &[u32]) -> Kinds {
+    let mut found = discover::Kinds::discover();
+    if !found.disagree.is_empty() {
+        found = found.decided_by(&discover::kinds::by_loop(online, LOOP));
+    }
+    let kind = |kind: discover::Kind| Kind { cpus: kind.cpus, speed: kind.speed, core_type: kind.core_type };
+    Kinds {
+        all: found.kinds.into_iter().map(kind).collect(),
+        source: found.source.map(discover::kinds::Source::name),
+        disagree: found.disagree,
+    }
+}
+
 fn cpus(topology: &Topology) -> Cpus {
     let cache = |c: &discover::Cache| Cache {
         level: c.level,
@@ -244,6 +281,7 @@ fn cpus(topology: &Topology) -> Cpus {
         sockets: topology.sockets(),
         numa_nodes: topology.nodes(),
         clusters: topology.clusters(),
+        kinds: kinds(&topology.cpus.iter().map(|cpu| cpu.id).collect::<Vec<_>>()),
         line_bytes: topology.caches.first().map_or(64, |c| c.line),
         caches: topology.caches.iter().map(cache).collect(),
     }
