@@ -4,7 +4,7 @@
 //! `pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode>`, and one line in `commands!`
 //! (`docs/extend.md`). Its help ends with examples (`#[command(after_help = …)]`). Data goes to
 //! standard output, notes and progress to standard error. Exit codes: 0 done, 1 failed, 2 bad input
-//! ([`crate::error::BadInput`]); `run` and `profile` keep the program's exit code.
+//! ([`crate::error::BadInput`]); `run`, `profile` and `sched` keep the program's exit code.
 
 mod alone;
 mod analysing;
@@ -40,7 +40,7 @@ Examples:
   baton run --lock mcs -- ./app --threads 8        make it true, unmodified
   baton doctor                                     what this machine offers
 
-Exit codes: 0 done, 1 failed, 2 bad input. `run` and `profile` keep the program's own, or
+Exit codes: 0 done, 1 failed, 2 bad input. `run`, `profile` and `sched` keep the program's own, or
 128 + the signal that killed it. Data goes to standard output, all else to standard error.";
 
 /// Declares the subcommands: the one-line help (the doc comment), the variant whose name clap gives
@@ -77,6 +77,8 @@ commands! {
     Doctor(doctor),
     /// Predict what another lock, wait policy or chip would do to a recorded program
     Whatif(whatif),
+    /// Give a machine's fast cores to the threads that a policy chooses
+    Sched(sched),
     /// Simulate a micro-workload on a chip
     Sim(sim),
     /// Sweep a space of points: any number of axes, a store that resumes

@@ -20,6 +20,7 @@ mod noc_page;
 mod openmp;
 mod packets;
 mod plugin;
+mod sched;
 mod sim;
 mod standstill;
 mod sweep;

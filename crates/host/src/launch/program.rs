@@ -49,7 +49,10 @@ fn executable(path: &Path) -> bool {
 
 /// The file that `command` names: a path if the name has a slash, else the first executable of that
 /// name in PATH.
-fn locate(command: &OsStr) -> Result<PathBuf, BadInput> {
+///
+/// # Errors
+/// If there is no such command, or it cannot be executed.
+pub fn locate(command: &OsStr) -> Result<PathBuf, BadInput> {
     let shown = command.to_string_lossy().into_owned();
     if command.as_bytes().contains(&b'/') {
         let path = PathBuf::from(command);

@@ -29,7 +29,7 @@ type Exception<'a> = (&'a str, &'a str, usize);
 /// Wider structs: crate, name, fields.
 const WIDE_STRUCTS: &[Exception] = &[
     ("cli", "Args", 42),
-    ("cli", "Figures", 31),
+    ("cli", "SimFigures", 31),
     ("replay", "Walk", 25),
     ("report", "Report", 22),
     ("report", "Thread", 28),

@@ -1,0 +1,213 @@
+//! The picture of threads and CPUs.
+
+use super::account::Had;
+use crate::input::{Begins, Why};
+use crate::setup::Setup;
+use baton_sched::ThreadId;
+use baton_units::CpuId;
+use std::collections::BTreeMap;
+
+/// What a thread does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    Asleep,
+    /// It can run, and waits for this CPU.
+    Waits(CpuId),
+    Runs(CpuId),
+}
+
+/// A thread that lives.
+pub(super) struct Thread {
+    pub(super) begins: Begins,
+    pub(super) state: State,
+    /// Since when it has been in this state.
+    since: u64,
+    /// Whether its mask is narrowed to fast (`true`) or slow CPUs.
+    pub(super) given: Option<bool>,
+    /// Why its mask last changed.
+    pub(super) why: Option<Why>,
+    /// Whether the placement has been told of it.
+    pub(super) known: bool,
+    /// Since when the placement expects it on another CPU.
+    bound: Option<u64>,
+    /// Until when the mask is not narrowed again.
+    pub(super) wide_until: u64,
+    /// Whether the kernel refuses to change its mask.
+    pub(super) refused: bool,
+}
+
+impl Thread {
+    pub(super) fn new(begins: Begins, now: u64) -> Thread {
+        Thread {
+            begins,
+            state: State::Asleep,
+            since: now,
+            given: None,
+            why: None,
+            known: false,
+            bound: None,
+            wide_until: 0,
+            refused: false,
+        }
+    }
+}
+
+struct Cpu {
+    current: Option<ThreadId>,
+    /// Number of threads that run on it or wait for it.
+    load: u32,
+    /// Since when the load has been zero.
+    idle_since: u64,
+    on: bool,
+    fast: bool,
+}
+
+pub(super) struct Board {
+    pub(super) threads: BTreeMap<ThreadId, Thread>,
+    /// The number of the next thread that begins.
+    pub(super) next: u32,
+    pub(super) had: Vec<Had>,
+    cpus: Vec<Cpu>,
+}
+
+impl Board {
+    pub(super) fn new(setup: &Setup) -> Board {
+        let cpus = setup.cpus.0.iter().zip(&setup.usable);
+        let cpu = |(cpu, &on): (&baton_sched::Cpu, &bool)| Cpu {
+            current: None,
+            load: 0,
+            idle_since: 0,
+            on,
+            fast: cpu.fast == Some(true),
+        };
+        Board {
+            threads: BTreeMap::new(),
+            next: 0,
+            had: vec![Had::default(); setup.apps.len()],
+            cpus: cpus.map(cpu).collect(),
+        }
+    }
+
+    pub(super) fn is_fast(&self, cpu: CpuId) -> bool {
+        self.cpus[cpu.0 as usize].fast
+    }
+
+    /// Whether there is such a CPU, and it is on.
+    pub(super) fn is_usable(&self, cpu: u32) -> bool {
+        self.cpus.get(cpu as usize).is_some_and(|cpu| cpu.on)
+    }
+
+    /// Whether the CPU is on, and no known thread runs on it or waits for it.
+    pub(super) fn is_idle(&self, cpu: CpuId) -> bool {
+        let cpu = &self.cpus[cpu.0 as usize];
+        cpu.on && cpu.load == 0
+    }
+
+    /// Number of threads that run on the CPU or wait for it.
+    #[cfg(test)]
+    pub(super) fn load(&self, cpu: CpuId) -> u32 {
+        self.cpus[cpu.0 as usize].load
+    }
+
+    /// Yields the CPUs that have been idle since that time or longer.
+    pub(super) fn idle_since(&self, since: u64) -> impl Iterator<Item = CpuId> + '_ {
+        let idles = move |cpu: &Cpu| cpu.on && cpu.load == 0 && cpu.idle_since <= since;
+        (0..).map(CpuId).zip(&self.cpus).filter(move |(_, cpu)| idles(cpu)).map(|(id, _)| id)
+    }
+
+    /// The thread that has the CPU.
+    pub(super) fn current(&self, cpu: CpuId) -> Option<ThreadId> {
+        self.cpus[cpu.0 as usize].current
+    }
+
+    /// Switches a CPU on or off. Returns whether it was not so before.
+    pub(super) fn switch(&mut self, cpu: CpuId, on: bool) -> bool {
+        std::mem::replace(&mut self.cpus[cpu.0 as usize].on, on) != on
+    }
+
+    pub(super) fn add(&mut self, id: ThreadId, thread: Thread) {
+        self.had[thread.begins.app.0 as usize].threads += 1;
+        self.threads.insert(id, thread);
+    }
+
+    /// Removes a thread that ends. Returns what was known of it.
+    pub(super) fn remove(&mut self, id: ThreadId, now: u64) -> Option<Thread> {
+        self.set(id, State::Asleep, now);
+        self.threads.remove(&id)
+    }
+
+    pub(super) fn state(&self, id: ThreadId) -> State {
+        self.threads.get(&id).map_or(State::Asleep, |thread| thread.state)
+    }
+
+    /// Puts the thread into a state, and the time of its earlier one into the accounts.
+    pub(super) fn set(&mut self, id: ThreadId, state: State, now: u64) {
+        let Some(thread) = self.threads.get_mut(&id) else { return };
+        let before = std::mem::replace(&mut thread.state, state);
+        let time = now - std::mem::replace(&mut thread.since, now);
+        let app = thread.begins.app.0 as usize;
+        charge(&mut self.had[app], before, time, |cpu| self.cpus[cpu.0 as usize].fast);
+        if let State::Waits(cpu) | State::Runs(cpu) = before {
+            let cpu = &mut self.cpus[cpu.0 as usize];
+            cpu.load -= 1;
+            cpu.current = cpu.current.filter(|&current| current != id);
+            if cpu.load == 0 {
+                cpu.idle_since = now;
+            }
+        }
+        if let State::Waits(cpu) | State::Runs(cpu) = state {
+            let runs = state == State::Runs(cpu);
+            let cpu = &mut self.cpus[cpu.0 as usize];
+            cpu.load += 1;
+            if runs {
+                cpu.current = Some(id);
+            }
+        }
+    }
+
+    /// Notes that the placement expects the thread on another CPU.
+    pub(super) fn bind(&mut self, id: ThreadId, now: u64) {
+        if let Some(thread) = self.threads.get_mut(&id) {
+            thread.bound.get_or_insert(now);
+        }
+    }
+
+    pub(super) fn unbind(&mut self, id: ThreadId) {
+        if let Some(thread) = self.threads.get_mut(&id) {
+            thread.bound = None;
+        }
+    }
+
+    pub(super) fn is_bound(&self, id: ThreadId) -> bool {
+        self.threads.get(&id).is_some_and(|thread| thread.bound.is_some())
+    }
+
+    pub(super) fn is_bound_thread(&self, thread: &Thread) -> bool {
+        thread.bound.is_some()
+    }
+
+    /// The threads that have been expected on another CPU for at least this time.
+    pub(super) fn late(&self, now: u64, time: u64) -> Vec<ThreadId> {
+        let is_late = |thread: &Thread| thread.bound.is_some_and(|since| now - since >= time);
+        self.threads.iter().filter(|(_, thread)| is_late(thread)).map(|(&id, _)| id).collect()
+    }
+
+    /// What the applications had, including the states in which their threads are.
+    pub(super) fn had(&self, now: u64) -> Vec<Had> {
+        let mut had = self.had.clone();
+        for thread in self.threads.values() {
+            let app = thread.begins.app.0 as usize;
+            charge(&mut had[app], thread.state, now - thread.since, |cpu| self.is_fast(cpu));
+        }
+        had
+    }
+}
+
+fn charge(had: &mut Had, state: State, time: u64, is_fast: impl Fn(CpuId) -> bool) {
+    match state {
+        State::Asleep => {}
+        State::Waits(_) => had.waits_ns += time,
+        State::Runs(cpu) if is_fast(cpu) => had.fast_ns += time,
+        State::Runs(_) => had.slow_ns += time,
+    }
+}

@@ -1,0 +1,232 @@
+//! What the core does with each input.
+
+use super::board::{State, Thread};
+use super::{Core, FOLLOWS_NS, IDLES_NS, MATURE_NS, Process, Tell, WIDE_SLICES};
+use crate::input::{Begins, Decision, Why};
+use baton_sched::placement::Event;
+use baton_sched::{Affinity, Born, Nice, ThreadId};
+use baton_units::CpuId;
+use std::collections::BTreeSet;
+
+impl Core {
+    pub(super) fn begins(&mut self, id: ThreadId, begins: &Begins) {
+        let now = self.now;
+        let wait = if begins.young { MATURE_NS } else { 0 };
+        let fresh = || Process { mature_at: now.saturating_add(wait), threads: 0 };
+        let process = self.processes.entry(begins.pid).or_insert_with(fresh);
+        process.threads += 1;
+        let mature = process.mature_at <= now;
+        self.board.next += 1;
+        self.board.add(id, Thread::new(begins.clone(), now));
+        if begins.inherited {
+            self.out.push(Decision::Mask(id, begins.cpus.clone(), Why::Inherited));
+            self.board.had[begins.app.0 as usize].widened += 1;
+        }
+        if mature {
+            self.introduce(id);
+        }
+    }
+
+    /// Tells the placement of a thread that lives.
+    fn introduce(&mut self, id: ThreadId) {
+        let Some(thread) = self.board.threads.get_mut(&id) else { return };
+        if std::mem::replace(&mut thread.known, true) {
+            return;
+        }
+        let app = thread.begins.app;
+        let (cpus, state) = (thread.begins.cpus.clone(), thread.state);
+        let near = cpus.iter().copied().find(|&cpu| self.board.is_usable(cpu)).unwrap_or(cpus[0]);
+        let born = Born {
+            app,
+            affinity: Affinity::to(cpus.into_iter().map(CpuId)),
+            near: CpuId(near),
+            nice: Nice::default(),
+            speedup: self.setup.apps[app.0 as usize].speedup,
+        };
+        self.tell(Event::Born(id, born));
+        match state {
+            State::Asleep => {}
+            State::Waits(_) | State::Runs(_) => self.enters(id),
+        }
+    }
+
+    /// Tells the placement that a thread that slept is in a CPU's queue or on the CPU.
+    fn enters(&mut self, id: ThreadId) {
+        self.tell(Event::Wake(id));
+        self.tell_place(id);
+    }
+
+    fn knows(&self, id: ThreadId) -> bool {
+        self.board.threads.get(&id).is_some_and(|thread| thread.known)
+    }
+
+    pub(super) fn runs(&mut self, id: ThreadId, cpu: CpuId) {
+        let before = self.board.state(id);
+        if before == State::Runs(cpu) {
+            return;
+        }
+        if let Some(other) = self.board.current(cpu) {
+            self.loses(other, cpu);
+        }
+        self.board.set(id, State::Runs(cpu), self.now);
+        if self.knows(id) {
+            match before {
+                State::Asleep => self.enters(id),
+                State::Waits(at) if at == cpu && !self.board.is_bound(id) => self.tell(Event::Runs(id, cpu)),
+                State::Waits(_) | State::Runs(_) => self.tell_place(id),
+            }
+        }
+        self.board.unbind(id);
+        self.left(before);
+    }
+
+    /// The thread has lost its CPU, and waits for it.
+    fn loses(&mut self, id: ThreadId, cpu: CpuId) {
+        self.board.set(id, State::Waits(cpu), self.now);
+        if self.knows(id) {
+            self.tell(Event::Yields(id));
+            self.tell_place(id);
+        }
+        self.board.unbind(id);
+    }
+
+    pub(super) fn waits(&mut self, id: ThreadId, cpu: CpuId) {
+        let before = self.board.state(id);
+        match before {
+            State::Waits(at) if at == cpu => return,
+            State::Runs(at) if at == cpu => return self.loses(id, cpu),
+            _ => {}
+        }
+        self.board.set(id, State::Waits(cpu), self.now);
+        if self.knows(id) {
+            match before {
+                State::Asleep => self.enters(id),
+                State::Waits(_) | State::Runs(_) => self.tell_place(id),
+            }
+        }
+        self.board.unbind(id);
+        self.left(before);
+    }
+
+    pub(super) fn sleeps(&mut self, id: ThreadId) {
+        let before = self.board.state(id);
+        if before == State::Asleep {
+            return;
+        }
+        self.board.set(id, State::Asleep, self.now);
+        if self.knows(id) {
+            self.tell(Event::Block(id));
+        }
+        self.board.unbind(id);
+        self.left(before);
+    }
+
+    pub(super) fn ends(&mut self, id: ThreadId) {
+        let before = self.board.state(id);
+        let Some(thread) = self.board.remove(id, self.now) else { return };
+        if thread.known {
+            // A placement knows no thread that ends in its sleep.
+            if before == State::Asleep {
+                self.tell(Event::Wake(id));
+            }
+            self.tell(Event::Exit(id));
+        }
+        if let Some(process) = self.processes.get_mut(&thread.begins.pid) {
+            process.threads -= 1;
+            if process.threads == 0 {
+                self.processes.remove(&thread.begins.pid);
+            }
+        }
+        self.left(before);
+    }
+
+    /// Tells the placement if the CPU of a thread's earlier state has nothing to do any more.
+    pub(super) fn left(&mut self, before: State) {
+        if let State::Runs(cpu) | State::Waits(cpu) = before {
+            self.to_tell.push_back(Tell::Idle(cpu));
+        }
+    }
+
+    /// The user, or the program itself, has changed the thread's mask.
+    pub(super) fn user_changed(&mut self, id: ThreadId, cpus: &[u32]) {
+        let Some(thread) = self.board.threads.get_mut(&id) else { return };
+        thread.begins.cpus = cpus.to_vec();
+        thread.given = None;
+        if thread.known {
+            self.tell(Event::Affinity(id, Affinity::to(cpus.iter().copied().map(CpuId))));
+        }
+    }
+
+    /// The kernel refuses to move the thread: the policy is told that it may run only where it is.
+    pub(super) fn refused(&mut self, id: ThreadId) {
+        let Some(thread) = self.board.threads.get_mut(&id) else { return };
+        (thread.given, thread.refused) = (None, true);
+        let here = match thread.state {
+            State::Runs(cpu) | State::Waits(cpu) => cpu,
+            State::Asleep => CpuId(thread.begins.cpus[0]),
+        };
+        if thread.known {
+            self.tell(Event::Affinity(id, Affinity::to([here])));
+        }
+        self.stays(id);
+    }
+
+    /// Tells the placement that a thread is where it was, and not where a move was to take it.
+    fn stays(&mut self, id: ThreadId) {
+        if !self.board.is_bound(id) || !self.knows(id) {
+            return;
+        }
+        self.board.unbind(id);
+        self.tell_place(id);
+    }
+
+    pub(super) fn online(&mut self, cpu: CpuId, on: bool) {
+        if self.board.switch(cpu, on) {
+            self.tell(Event::Online(cpu, on));
+            self.to_tell.push_back(Tell::Idle(cpu));
+        }
+    }
+
+    pub(super) fn tick(&mut self) {
+        let now = self.now;
+        let mature: BTreeSet<u32> =
+            self.processes.iter().filter(|(_, process)| process.mature_at <= now).map(|(&pid, _)| pid).collect();
+        let young =
+            self.board.threads.iter().filter(|(_, thread)| !thread.known && mature.contains(&thread.begins.pid));
+        for id in young.map(|(&id, _)| id).collect::<Vec<_>>() {
+            self.introduce(id);
+        }
+        for id in self.board.late(now, FOLLOWS_NS) {
+            self.stays(id);
+        }
+        if self.period.is_some_and(|at| at <= now) {
+            self.period = None;
+            self.tell(Event::Period);
+        }
+        self.make_room();
+    }
+
+    /// Gives waiting threads with a narrowed mask the user's mask back where a CPU idles that only
+    /// the user's mask has: one thread for each such CPU.
+    fn make_room(&mut self) {
+        let mut idle: Vec<CpuId> = self.board.idle_since(self.now.saturating_sub(IDLES_NS)).collect();
+        if idle.is_empty() {
+            return;
+        }
+        let waiting = self.board.threads.iter().filter(|(_, thread)| {
+            matches!(thread.state, State::Waits(_)) && thread.given.is_some() && !self.board.is_bound_thread(thread)
+        });
+        for id in waiting.map(|(&id, _)| id).collect::<Vec<_>>() {
+            let thread = &self.board.threads[&id];
+            let (given, user) = (thread.given, thread.begins.cpus.clone());
+            let room = |cpu: &CpuId| user.contains(&cpu.0) && Some(self.board.is_fast(*cpu)) != given;
+            let Some(at) = idle.iter().position(room) else { continue };
+            idle.remove(at);
+            let until = self.now.saturating_add(self.setup.slice_ns.saturating_mul(WIDE_SLICES));
+            if let Some(thread) = self.board.threads.get_mut(&id) {
+                thread.wide_until = until;
+            }
+            self.give(id, None, Why::Room);
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! What a run came to.
+
+pub use crate::core::Had;
+pub use crate::times::Percentiles;
+use serde::Serialize;
+
+/// What a run came to.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    pub policy: &'static str,
+    /// Where the daemon saw what threads do: `context-switch records` or `/proc`.
+    pub source: &'static str,
+    /// Why the better source could not be used.
+    pub source_because: Option<String>,
+    pub fast_cpus: Vec<u32>,
+    pub slow_cpus: Vec<u32>,
+    /// Whether masks were only decided and not changed.
+    pub dry_run: bool,
+    pub elapsed_ns: u64,
+    pub apps: Vec<AppReport>,
+    /// Masks that were changed, and masks that were given back at the end.
+    pub masks: u64,
+    pub given_back: u64,
+    /// From a context switch to the decision about it. `None` if the source has no times.
+    pub notices: Option<Percentiles>,
+    /// From the change of a mask to the moment at which the thread ran on one of its CPUs.
+    pub follows: Option<Percentiles>,
+    /// Threads that were left alone: real-time and deadline threads, and those that the kernel
+    /// refused to move.
+    pub left_alone: u64,
+    /// Threads that changed their own masks.
+    pub changed_own: u64,
+    /// Records of context switches that were lost; the threads' states were read anew each time.
+    pub lost: u64,
+    /// Number of times that the watchdog had to be started again.
+    pub watchdog_restarts: u64,
+    /// CPU time of the daemon itself.
+    pub own_cpu_ns: u64,
+}
+
+/// What an application came to.
+#[derive(Clone, Debug, Serialize)]
+pub struct AppReport {
+    pub command: String,
+    /// The exit code of the program that was started: its own, or 128 + the signal that killed it.
+    pub code: Option<u8>,
+    #[serde(flatten)]
+    pub had: Had,
+}

@@ -1,0 +1,108 @@
+//! The source is opened, and the programs are started or attached.
+
+use super::{Programs, Started};
+use crate::error::Error;
+use crate::live::Live;
+use crate::setup::Setup;
+use crate::source::{Poll, Source, Switches};
+use crate::sys::proc;
+use baton_host::BadInput;
+use baton_host::launch::exec::Exec;
+use baton_sched::AppId;
+use std::os::fd::AsFd;
+use std::process::{Child, Stdio};
+
+/// The source, why it is not the better one, and the programs.
+type Begun = (Source, Option<String>, Started);
+
+/// Opens the source and starts the programs.
+pub(super) fn begin_source(
+    what: Programs,
+    poll: bool,
+    setup: &Setup,
+    programs: &str,
+    live: &mut Live,
+) -> Result<Begun, Error> {
+    let (commands, to_stderr) = match what {
+        Programs::Attach(pids) => {
+            for (app, &pid) in (0..).map(AppId).zip(&pids) {
+                live.expect(pid, app);
+            }
+            let because = "records cover only programs that the daemon starts".to_owned();
+            return Ok((Source::Poll(Poll::begin(&pids)), Some(because), Started::Attached));
+        }
+        Programs::Start { programs, to_stderr } => (programs, to_stderr),
+    };
+    let online: Vec<u32> = (0..).zip(&setup.usable).filter(|(_, usable)| **usable).map(|(cpu, _)| cpu).collect();
+    let (name, value) = programs.split_once('=').unwrap_or((programs, ""));
+    let (name, value) = (name.to_owned(), value.to_owned());
+    // The events follow the descendants of the thread that opens them, so a thread that does nothing
+    // else starts the programs.
+    let starter = std::thread::spawn(move || {
+        let switches = if poll { Err(None) } else { Switches::open(&online).map_err(Some) };
+        let mut children = Vec::new();
+        for exec in commands {
+            let program = exec.name().to_owned();
+            match spawn(exec, (&name, &value), to_stderr) {
+                Ok(child) => children.push((child, None)),
+                Err(error) => {
+                    for (child, _) in &mut children {
+                        let _ = child.kill().and_then(|()| child.wait().map(|_| ()));
+                    }
+                    return Err(Error::because(format!("cannot start {program}"))(error));
+                }
+            }
+        }
+        Ok((switches, children))
+    });
+    let (switches, children) = starter.join().expect("the thread does not panic")?;
+    for (app, (child, _)) in (0..).map(AppId).zip(&children) {
+        live.expect(child.id(), app);
+    }
+    let pids: Vec<u32> = children.iter().map(|(child, _): &(Child, Option<u8>)| child.id()).collect();
+    let (source, because) = match switches {
+        Ok(switches) => (Source::Switches(switches), None),
+        Err(None) => (Source::Poll(Poll::begin(&pids)), Some("you asked for /proc".to_owned())),
+        Err(Some(error)) => {
+            (Source::Poll(Poll::begin(&pids)), Some(format!("the kernel gives no context-switch records: {error}")))
+        }
+    };
+    Ok((source, because, Started::Children(children)))
+}
+
+fn spawn(mut exec: Exec, (name, value): (&str, &str), to_stderr: bool) -> std::io::Result<Child> {
+    exec.set(name, value);
+    let mut command = exec.into_command().map_err(std::io::Error::other)?;
+    if to_stderr {
+        command.stdout(Stdio::from(std::io::stderr().as_fd().try_clone_to_owned()?));
+    }
+    command.spawn()
+}
+
+/// Checks that processes can be attached.
+///
+/// # Errors
+/// If there is no such process, or it belongs to another user.
+pub fn check_attach(pids: &[u32]) -> Result<(), BadInput> {
+    // SAFETY: the call takes nothing and returns a number.
+    let user = unsafe { libc::geteuid() };
+    for &pid in pids {
+        match proc::owner(pid) {
+            None => return Err(BadInput::new(format!("there is no process {pid}"))),
+            Some(owner) if owner != user && user != 0 => {
+                let hint = "attach processes of your own";
+                return Err(BadInput::new(format!("process {pid} belongs to user {owner}, not to you")).hint(hint));
+            }
+            Some(_) if proc::command(pid).is_empty() => {
+                return Err(BadInput::new(format!("process {pid} is a thread of the kernel or has ended")));
+            }
+            Some(_) => {}
+        }
+    }
+    Ok(())
+}
+
+/// The command of a process, for people.
+pub fn command_of(pid: u32) -> String {
+    proc::command(pid)
+}

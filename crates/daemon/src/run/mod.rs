@@ -1,0 +1,398 @@
+//! A run: programs are started or attached, and their threads placed until they end.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | `begin` | the source is opened, and the programs are started or attached |
+//! | `masks` | masks as they are changed, and as they are found |
+//!
+//! Every 4 ms the daemon reads what happened, gives it to the core, and changes the masks that the
+//! core decides. Before a thread's first change the journal has the mask that the thread must get
+//! back.
+
+mod begin;
+mod masks;
+
+pub use begin::{check_attach, command_of};
+
+use crate::core::Core;
+use crate::error::Error;
+use crate::input::{Decision, Input};
+use crate::journal::{self, Key};
+use crate::live::Live;
+use crate::log;
+use crate::report::{AppReport, Report};
+use crate::restore;
+use crate::setup::Setup;
+use crate::signals::Signals;
+use crate::source::{Source, snapshot};
+use crate::sys;
+use crate::sys::ring::{Record, What};
+use crate::times::Times;
+use crate::watchdog::Watchdog;
+use baton_host::launch::exec::Exec;
+use baton_sched::ThreadId;
+use baton_units::CpuId;
+use std::collections::{BTreeMap, VecDeque};
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::Child;
+
+/// The time between two looks.
+const LOOK_NS: u64 = 4_000_000;
+/// The time between two checks of masks, CPUs and the watchdog.
+const CHECK_NS: u64 = 100_000_000;
+/// The time between two calls of the view.
+const VIEW_NS: u64 = 500_000_000;
+
+/// Draws who is where.
+pub type View = Box<dyn FnMut(&Core, u64)>;
+
+/// What to run.
+pub struct Request {
+    pub setup: Setup,
+    pub what: Programs,
+    /// Decide, and change nothing.
+    pub dry_run: bool,
+    /// Use `/proc` even where context-switch records can be had.
+    pub poll: bool,
+    /// The file to which the log is written.
+    pub log: Option<File>,
+    /// The command of which `sched restore --watch` is the watchdog. A run without a watchdog does
+    /// not survive SIGKILL.
+    pub watchdog: Option<PathBuf>,
+    pub view: Option<View>,
+}
+
+/// Programs to start, or processes to attach; the n-th is of the n-th application of the setup.
+pub enum Programs {
+    Start {
+        programs: Vec<Exec>,
+        /// Whether the programs' standard output goes to standard error.
+        to_stderr: bool,
+    },
+    Attach(Vec<u32>),
+}
+
+/// The name of the variable by which a run's programs are known when their parents have ended. It
+/// does not begin with `BATON_`: a `baton run` among the programs would not hand it on.
+pub const VARIABLE: &str = "BATONSCHED";
+
+/// Carries a run out.
+///
+/// # Errors
+/// [`Error::Bad`] before anything is changed; [`Error::Failed`] if a program cannot be started, or
+/// the log cannot be written. Masks are given back in each case.
+pub fn run(request: Request) -> Result<Report, Error> {
+    let signals = Signals::hold().map_err(Error::because("cannot hold signals back"))?;
+    let mut run = Run::begin(request)?;
+    let end = run.until_the_end(&signals);
+    let given_back = run.give_back();
+    if end.is_err() {
+        run.wait_for_programs(&signals);
+    }
+    end?;
+    run.report(given_back)
+}
+
+/// The programs of a run.
+enum Started {
+    /// Each with its exit code, once it has ended.
+    Children(Vec<(Child, Option<u8>)>),
+    Attached,
+}
+
+struct Run {
+    core: Core,
+    live: Live,
+    source: Source,
+    source_because: Option<String>,
+    started: Started,
+    journal: Option<journal::Writer>,
+    watchdog: Option<Watchdog>,
+    log: Option<BufWriter<File>>,
+    /// Why the log could not be written to its end.
+    log_failed: Option<std::io::Error>,
+    view: Option<View>,
+    start: u64,
+    /// Threads in the journal.
+    keys: BTreeMap<ThreadId, Key>,
+    /// The mask that each thread was last given.
+    given: BTreeMap<ThreadId, Vec<u32>>,
+    /// Threads whose masks changed, and when; until each has been seen on one of the CPUs.
+    changed: BTreeMap<ThreadId, (u64, Vec<u32>)>,
+    dry_run: bool,
+    figures: Figures,
+}
+
+struct Figures {
+    notices: Times,
+    follows: Times,
+    masks: u64,
+    refused: u64,
+    changed_own: u64,
+    lost: u64,
+}
+
+impl Run {
+    fn begin(request: Request) -> Result<Run, Error> {
+        let Request { setup, what, dry_run, poll, log, watchdog, view } = request;
+        let [fast, slow] = [true, false].map(|fast| setup.of_kind(fast).into_iter().collect::<Vec<u32>>());
+        let start = sys::now();
+        let programs = format!("{VARIABLE}={}-{start}", std::process::id());
+        let journal = match (dry_run, &what) {
+            (true, _) => None,
+            (false, Programs::Start { .. }) => Some(journal::Writer::begin(programs.clone(), fast, slow)),
+            (false, Programs::Attach(_)) => Some(journal::Writer::begin("-".into(), fast, slow)),
+        };
+        let journal = journal.transpose().map_err(Error::because("cannot write the journal"))?;
+        let dog = match (&journal, watchdog) {
+            (Some(journal), Some(command)) => Some(Watchdog::start(&command, journal.path())),
+            _ => None,
+        };
+        let watchdog = match dog.transpose().map_err(Error::because("cannot start the watchdog")) {
+            Ok(watchdog) => watchdog,
+            Err(error) => {
+                journal.into_iter().for_each(journal::Writer::remove);
+                return Err(error);
+            }
+        };
+        let mut log = log.map(BufWriter::new);
+        if let Some(log) = &mut log {
+            let written = log.write_all(setup.text().as_bytes()).and_then(|()| log.flush());
+            written.map_err(Error::because("cannot write the log"))?;
+        }
+        let mut live = Live::default();
+        let begun = begin::begin_source(what, poll, &setup, &programs, &mut live);
+        let (source, source_because, started) = match begun {
+            Ok(begun) => begun,
+            Err(error) => {
+                journal.into_iter().for_each(journal::Writer::remove);
+                watchdog.into_iter().for_each(|mut watchdog| watchdog.end());
+                return Err(error);
+            }
+        };
+        let figures =
+            Figures { notices: Times::new(), follows: Times::new(), masks: 0, refused: 0, changed_own: 0, lost: 0 };
+        Ok(Run {
+            core: Core::new(setup),
+            live,
+            source,
+            source_because,
+            started,
+            journal,
+            watchdog,
+            log,
+            log_failed: None,
+            view,
+            start,
+            keys: BTreeMap::new(),
+            given: BTreeMap::new(),
+            changed: BTreeMap::new(),
+            dry_run,
+            figures,
+        })
+    }
+
+    fn until_the_end(&mut self, signals: &Signals) -> Result<(), Error> {
+        let (mut checked, mut viewed, mut first) = (self.start, self.start, true);
+        loop {
+            for signal in signals.wait(LOOK_NS) {
+                if self.signal(signal) {
+                    return Ok(());
+                }
+            }
+            let now = sys::now();
+            self.look(now, first && matches!(self.started, Started::Attached))?;
+            first = false;
+            if now - checked >= CHECK_NS {
+                checked = now;
+                self.check(now)?;
+            }
+            self.hear(now, Input::Tick)?;
+            if let Some(view) = self.view.as_mut().filter(|_| now - viewed >= VIEW_NS) {
+                viewed = now;
+                view(&self.core, now - self.start);
+            }
+            if self.ended() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Handles a signal. Returns whether the run is over.
+    fn signal(&mut self, signal: i32) -> bool {
+        let Started::Children(children) = &self.started else {
+            return ![libc::SIGUSR1, libc::SIGUSR2].contains(&signal);
+        };
+        // The terminal sends these to the programs as well.
+        if ![libc::SIGINT, libc::SIGQUIT].contains(&signal) {
+            for (child, _) in children.iter().filter(|(_, code)| code.is_none()) {
+                // SAFETY: the child has not been waited for, so that the number is its own.
+                unsafe { libc::kill(child.id() as i32, signal) };
+            }
+        }
+        false
+    }
+
+    /// Whether all programs have ended.
+    fn ended(&mut self) -> bool {
+        match &mut self.started {
+            Started::Attached => self.live.is_empty(),
+            Started::Children(children) => {
+                for (child, code) in children.iter_mut().filter(|(_, code)| code.is_none()) {
+                    let status = child.try_wait().ok().flatten();
+                    *code = status.map(|status| match (status.code(), status.signal()) {
+                        (Some(code), _) => code as u8,
+                        (None, signal) => 128_u8.wrapping_add(signal.unwrap_or(127) as u8),
+                    });
+                }
+                children.iter().all(|(_, code)| code.is_some())
+            }
+        }
+    }
+
+    /// Reads what happened, and acts upon it.
+    fn look(&mut self, now: u64, old: bool) -> Result<(), Error> {
+        let mut records = self.source.look(now);
+        let lost = self.source.lost();
+        if lost > 0 {
+            self.figures.lost += lost;
+            records.extend(self.states(now));
+        }
+        for record in records {
+            let mut own = Vec::new();
+            for input in self.live.inputs(&record, &self.core, old, &mut own) {
+                if let Input::Runs(id, cpu) = input {
+                    self.figures.notices.add(now.saturating_sub(record.time));
+                    self.followed(id, cpu, record.time);
+                }
+                // Records of a thread may be older than what was told of it meanwhile.
+                self.hear(record.time, input)?;
+            }
+            for mask in own {
+                self.announce_own(mask.pid, mask.tid, &mask.cpus)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The threads that began meanwhile, and the states of all threads, after records were lost.
+    fn states(&self, now: u64) -> Vec<Record> {
+        let begun = self.live.unseen();
+        let threads: Vec<(u32, u32)> = self.live.all().into_iter().map(|(_, pid, tid)| (pid, tid)).collect();
+        let found = snapshot(&threads, &BTreeMap::new());
+        let is_found = |tid: u32| found.iter().any(|&(_, other, ..)| other == tid);
+        let gone = threads.iter().filter(|&&(_, tid)| !is_found(tid));
+        let gone = gone.map(|&(pid, tid)| Record { time: now, pid, tid, what: What::Ends });
+        let begun = begun.into_iter().map(|(pid, tid, parent)| {
+            let what = What::Begins { parent, creator: parent };
+            Record { time: now, pid, tid, what }
+        });
+        gone.chain(begun).chain(found.iter().map(|&(pid, tid, what, _)| Record { time: now, pid, tid, what })).collect()
+    }
+
+    /// Notes that a thread runs on one of the CPUs of its new mask.
+    fn followed(&mut self, id: ThreadId, cpu: CpuId, time: u64) {
+        if let Some((since, _)) = self.changed.get(&id).filter(|(since, cpus)| cpus.contains(&cpu.0) && *since <= time)
+        {
+            self.figures.follows.add(time - since);
+            self.changed.remove(&id);
+        }
+    }
+
+    /// Gives an input to the core, and carries its decisions out, and so on.
+    fn hear(&mut self, time: u64, input: Input) -> Result<(), Error> {
+        let mut inputs = VecDeque::from([input]);
+        while let Some(input) = inputs.pop_front() {
+            let time = time.saturating_sub(self.start).max(self.core.time());
+            let Ok(decisions) = self.core.hear(time, &input) else {
+                debug_assert!(false, "the daemon tells the core what can be: {input:?}");
+                continue;
+            };
+            let line = self.log.as_ref().map(|_| log::line(time, &input, &decisions));
+            self.write(line.unwrap_or_default().as_bytes());
+            for decision in decisions {
+                if let Decision::Mask(id, cpus, why) = decision {
+                    inputs.extend(self.change(id, &cpus, why)?);
+                }
+            }
+            if let Input::Ends(id) = input {
+                self.changed.remove(&id);
+                self.given.remove(&id);
+                if let (Some(key), Some(journal)) = (self.keys.remove(&id), &mut self.journal) {
+                    journal.ended(key).map_err(Error::because("cannot write the journal"))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes to the log. A log that cannot be written ends there; the run goes on, and fails at its
+    /// end.
+    fn write(&mut self, bytes: &[u8]) {
+        let Some(log) = &mut self.log else { return };
+        let written = if bytes.is_empty() { log.flush() } else { log.write_all(bytes) };
+        if let Err(error) = written {
+            (self.log, self.log_failed) = (None, Some(error));
+        }
+    }
+
+    /// Gives all masks back, and ends the watchdog. Returns how many masks changed.
+    fn give_back(&mut self) -> u64 {
+        let Some(journal) = self.journal.take() else { return 0 };
+        let given_back = restore::restore(&journal.journal());
+        journal.remove();
+        if let Some(watchdog) = &mut self.watchdog {
+            watchdog.end();
+        }
+        given_back
+    }
+
+    /// Waits until the programs have ended, and passes signals on.
+    fn wait_for_programs(&mut self, signals: &Signals) {
+        while matches!(self.started, Started::Children(_)) && !self.ended() {
+            for signal in signals.wait(CHECK_NS) {
+                self.signal(signal);
+            }
+        }
+    }
+
+    fn report(mut self, given_back: u64) -> Result<Report, Error> {
+        self.write(&[]);
+        if let Some(error) = self.log_failed {
+            return Err(Error::because("cannot write the log")(error));
+        }
+        let setup = self.core.setup();
+        let codes: Vec<Option<u8>> = match &self.started {
+            Started::Children(children) => children.iter().map(|(_, code)| *code).collect(),
+            Started::Attached => Vec::new(),
+        };
+        let apps = setup.apps.iter().zip(self.core.had()).enumerate();
+        let apps = apps.map(|(at, (app, had))| {
+            let code = codes.get(at).copied().flatten();
+            AppReport { command: app.name.clone(), code, had }
+        });
+        let has_times = matches!(self.source, Source::Switches(_));
+        Ok(Report {
+            policy: setup.policy.name,
+            source: self.source.name(),
+            source_because: self.source_because,
+            fast_cpus: setup.of_kind(true).into_iter().collect(),
+            slow_cpus: setup.of_kind(false).into_iter().collect(),
+            dry_run: self.dry_run,
+            elapsed_ns: sys::now() - self.start,
+            apps: apps.collect(),
+            masks: self.figures.masks,
+            given_back,
+            notices: self.figures.notices.percentiles().filter(|_| has_times),
+            follows: self.figures.follows.percentiles().filter(|_| has_times),
+            left_alone: self.live.left_alone + self.figures.refused,
+            changed_own: self.figures.changed_own,
+            lost: self.figures.lost,
+            watchdog_restarts: self.watchdog.as_ref().map_or(0, |watchdog| watchdog.starts - 1),
+            own_cpu_ns: sys::own_cpu(),
+        })
+    }
+}

@@ -1,0 +1,129 @@
+//! Processes and threads, from `/proc`.
+
+use std::fs;
+
+/// What `/proc/PID/task/TID/stat` says of a thread.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Stat {
+    /// `R` runs or waits for a CPU, `T` is stopped, `Z` is dead; others sleep.
+    pub(crate) state: char,
+    pub(crate) parent: u32,
+    /// Start time in ticks since boot, which tells apart threads that have the same number.
+    pub(crate) start: u64,
+    /// The CPU on which it runs or ran last.
+    pub(crate) cpu: u32,
+    /// The scheduling class, such as `SCHED_OTHER`.
+    pub(crate) class: i32,
+}
+
+impl Stat {
+    /// Reads a thread's line; `None` if there is no such thread.
+    pub(crate) fn of(pid: u32, tid: u32) -> Option<Stat> {
+        Stat::read(&fs::read_to_string(format!("/proc/{pid}/task/{tid}/stat")).ok()?)
+    }
+
+    fn read(line: &str) -> Option<Stat> {
+        // The name, in brackets, may hold anything.
+        let fields: Vec<&str> = line.rsplit_once(')')?.1.split_whitespace().collect();
+        let number = |at: usize| fields.get(at)?.parse::<u64>().ok();
+        Some(Stat {
+            state: fields.first()?.chars().next()?,
+            parent: number(1)? as u32,
+            start: number(19)?,
+            cpu: number(36)? as u32,
+            class: number(38)? as i32,
+        })
+    }
+}
+
+/// Nanoseconds for which a thread has run (`schedstat`); `None` if the kernel does not count them.
+pub(crate) fn ran_ns(pid: u32, tid: u32) -> Option<u64> {
+    let text = fs::read_to_string(format!("/proc/{pid}/task/{tid}/schedstat")).ok()?;
+    text.split_whitespace().next()?.parse().ok()
+}
+
+/// The threads of a process, ascending; none if it has ended.
+pub(crate) fn threads(pid: u32) -> Vec<u32> {
+    numbers(&format!("/proc/{pid}/task"))
+}
+
+/// All processes that can be seen, ascending.
+pub(crate) fn processes() -> Vec<u32> {
+    numbers("/proc")
+}
+
+fn numbers(folder: &str) -> Vec<u32> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut found: Vec<u32> = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
+    found.sort_unstable();
+    found
+}
+
+/// Whether the process began with this variable in its environment.
+pub(crate) fn has_variable(pid: u32, variable: &str) -> bool {
+    let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+    environment.split(|&byte| byte == 0).any(|entry| entry == variable.as_bytes())
+}
+
+/// The user to whom the process belongs.
+pub(crate) fn owner(pid: u32) -> Option<u32> {
+    use std::os::unix::fs::MetadataExt;
+    Some(fs::metadata(format!("/proc/{pid}")).ok()?.uid())
+}
+
+/// The command of a process, for people.
+pub(crate) fn command(pid: u32) -> String {
+    let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let words = line.split(|&byte| byte == 0).filter(|word| !word.is_empty());
+    words.map(String::from_utf8_lossy).collect::<Vec<_>>().join(" ")
+}
+
+/// The number of this boot of the machine.
+pub(crate) fn boot() -> String {
+    fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
+}
+
+/// The scheduling class of a thread, such as `SCHED_OTHER`; `None` if there is no such thread.
+pub(crate) fn class(tid: u32) -> Option<i32> {
+    // SAFETY: the call takes a number and returns one.
+    let class = unsafe { libc::sched_getscheduler(tid as i32) };
+    (class >= 0).then_some(class & !libc::SCHED_RESET_ON_FORK)
+}
+
+/// Whether threads of this class share CPUs fairly. Real-time and deadline threads do not.
+pub(crate) fn is_fair(class: i32) -> bool {
+    [libc::SCHED_OTHER, libc::SCHED_BATCH, libc::SCHED_IDLE].contains(&class)
+}
+
+/// The kernel's number of the calling thread.
+#[cfg(test)]
+pub(crate) fn own_tid() -> u32 {
+    // SAFETY: the call takes nothing and returns a number.
+    unsafe { libc::gettid() as u32 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_thread_is_found() {
+        let (pid, tid) = (std::process::id(), own_tid());
+        let stat = Stat::of(pid, tid).unwrap();
+        assert_eq!((stat.state, stat.class), ('R', libc::SCHED_OTHER));
+        assert!(threads(pid).contains(&tid) && processes().contains(&pid));
+        assert!(is_fair(class(tid).unwrap()) && !is_fair(libc::SCHED_FIFO));
+        assert!(Stat::of(pid, 1 << 30).is_none() && class(1 << 30).is_none());
+        assert!(command(pid).contains("baton_daemon") && !boot().is_empty());
+    }
+
+    #[test]
+    fn a_name_with_brackets_is_a_name() {
+        let rest = "S 7 1 1 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 12345 0 0 0 0 0 0 0 0 0 0 0 0 0 0 17 3 0 0 0 0 0";
+        let right = Stat { state: 'S', parent: 7, start: 12345, cpu: 0, class: 0 };
+        let stat = Stat::read(&format!("42 (a) R 9) {rest}")).unwrap();
+        assert_eq!((stat.state, stat.parent, stat.start), (right.state, right.parent, right.start));
+        assert_eq!(Stat::read("42 (a"), None);
+        assert_eq!(Stat::read("42 (a) S 1"), None);
+    }
+}
