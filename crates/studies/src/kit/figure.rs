@@ -1,9 +1,10 @@
-//! Figures that studies share: bars by program, and lines over places.
+//! Figures that studies share: bars by program, lines over places, tables.
 
 use super::experiment::Draw;
 use super::samples::{Pair, Samples, over_draws};
 use crate::Interval;
-use baton_plot::{Bar, Bars, Point, Series};
+use crate::figure::Figure;
+use baton_plot::{Bar, Bars, Lines, Point, Series, Table};
 
 /// A bar for our figure, with the paper's as a reference value.
 pub fn bar(ours: Option<Interval>, paper: Option<f64>) -> Bar {
@@ -41,4 +42,22 @@ pub fn line(name: &str, values: impl IntoIterator<Item = Option<Interval>>) -> S
 pub fn printed(name: &str, values: &[f64]) -> Series {
     let points = values.iter().enumerate().map(|(x, y)| Point::new(x as f64, *y)).collect();
     Series { name: name.to_owned(), points, theirs: true }
+}
+
+/// A figure of lines over named places; `None` if no line has a point.
+pub fn lines([title, x, y]: [&str; 3], names: Vec<String>, mut series: Vec<Series>) -> Option<Figure> {
+    series.retain(|series| !series.points.is_empty());
+    let [title, x, y] = [title, x, y].map(str::to_owned);
+    (!series.is_empty()).then(|| Lines { title, x, y, names: Some(names), series }.into())
+}
+
+/// A table; `None` if it has no rows.
+pub fn table(title: impl Into<String>, header: &[&str], rows: Vec<Vec<String>>, note: &str) -> Option<Figure> {
+    let (title, header) = (title.into(), strings(header));
+    (!rows.is_empty()).then(|| Figure::from(Table { title, header, rows, ..Table::default() }).noted(note))
+}
+
+/// Texts as cells of a table.
+pub fn strings(of: &[&str]) -> Vec<String> {
+    of.iter().map(|&text| text.to_owned()).collect()
 }

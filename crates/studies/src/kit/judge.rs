@@ -116,6 +116,20 @@ impl Falsifier {
         Falsifier { id, what: what.to_owned(), holds: Some(holds), figures, why }
     }
 
+    /// A falsifier with the figures that were seen, by name. `seen` also says whether the effect was
+    /// seen; it is `None` if the runs were not made, and `needs` then says what they need.
+    pub fn shown<const N: usize>(
+        id: &'static str,
+        what: &str,
+        needs: &str,
+        seen: Option<(bool, [(&str, f64); N])>,
+        why: impl FnOnce() -> String,
+    ) -> Falsifier {
+        let Some((holds, figures)) = seen else { return Falsifier::not_run(id, what, needs) };
+        let figures = figures.map(|(name, value)| (name.to_owned(), value));
+        Falsifier::seen(id, what, holds, figures.into(), why)
+    }
+
     /// A falsifier that requires no gain; `gain` is in percent.
     pub fn no_gain(id: &'static str, what: &str, gain: Option<Interval>) -> Falsifier {
         let Some(gain) = gain else { return Falsifier::not_run(id, what, "not run") };

@@ -3,6 +3,7 @@
 use super::jobs::{IDEAL, MOST, SPIN};
 use super::run::{Arm, Case, Figures, Load, Run};
 use crate::Interval;
+use crate::kit::Ratio;
 
 /// The cases of the runs with their figures; runs without a chip are left out.
 pub(super) struct Results<'a>(Vec<(&'a Case, &'a Figures)>);
@@ -98,15 +99,7 @@ impl<'a> Results<'a> {
 }
 
 fn ratio(above: &[f64], below: &[f64]) -> Option<Interval> {
-    if above.is_empty() || below.is_empty() {
-        return None;
-    }
-    let pairs: Vec<(f64, f64)> = above.iter().copied().zip(below.iter().copied()).collect();
-    let [above, below] = pairs.iter().fold([0.0, 0.0], |sums, pair| [sums[0] + pair.0, sums[1] + pair.1]);
-    let mean = above / below;
-    let scale = below / pairs.len() as f64;
-    let apart: Vec<f64> = pairs.iter().map(|pair| (pair.0 - mean * pair.1) / scale).collect();
-    Some(Interval { mean, ..Interval::of(&apart)? })
+    Ratio::of(above, below).map(|ratio| ratio.interval())
 }
 
 /// The interval with the greatest mean; `None` if there are none.

@@ -2,25 +2,26 @@
 //! alone.
 
 use super::helper::{Assisted, Name};
-use super::jobs::{LIGHT, WORK};
-use super::results::{Results, row};
-use super::run::{Figures, Work};
+use super::jobs::{FREE_CHANGE, IDEAL, LIGHT, STORES_ALONE, WORK};
+use super::results::{Of, Results, Value, call, memory, misses, wake_up, work};
+use super::run::Work;
 use super::waits::By;
 use super::why;
-use crate::kit::figure;
+use crate::kit::Ratio;
+use crate::kit::figure::{self, lines, strings, table};
 use crate::page::Figure;
-use baton_plot::{Lines, Table, number};
+use baton_plot::number;
 
 pub(super) fn all(results: &Results<'_>) -> Vec<Figure> {
     let of = |reading| {
         [
-            table(results, reading, false),
-            table(results, reading, true),
+            paper_table(results, reading, false),
+            paper_table(results, reading, true),
             figure_4(results, reading),
             figure_5(results, reading),
         ]
     };
-    [1, 2].into_iter().flat_map(of).flatten().collect()
+    [1, 2].into_iter().flat_map(of).chain([changes(results)]).flatten().collect()
 }
 
 /// The values that the paper prints for a mechanism: work in seconds, wake-up and call in cycles.
@@ -38,44 +39,37 @@ fn printed(by: By, barrier: bool) -> [&'static str; 3] {
     }
 }
 
-fn strings<const N: usize>(of: [&str; N]) -> Vec<String> {
-    of.map(str::to_owned).into()
-}
-
-fn table(results: &Results<'_>, reading: u32, barrier: bool) -> Option<Figure> {
+fn paper_table(results: &Results<'_>, reading: u32, barrier: bool) -> Option<Figure> {
     let cells = |by: By| {
-        let of = |what: fn(&Figures) -> f64| results.spread(reading, row(by, barrier), what);
+        let of = |by, what: Value| results.spread(Of::chosen(reading, Work::row(by, barrier)), what);
         let said = |of: [f64; 2]| format!("{:.0} ± {:.0}", of[0], of[1]);
         let paper = printed(by, barrier);
-        let work = of(|f| f.work as f64)?;
-        let base = results.spread(reading, row(By::Mwmon, barrier), |f| f.work as f64)?[0];
-        let ours = [said(of(|f| f.wake_up as f64)?), said(of(|f| f.call as f64)?)];
-        let work = format!("{:.3}", work[0] / base);
-        Some(strings([by.name(), paper[0], &work, paper[1], &ours[0], paper[2], &ours[1]]))
+        let ours = [said(of(by, wake_up)?), said(of(by, call)?)];
+        let work = format!("{:.3}", of(by, work)?[0] / of(By::Mwmon, work)?[0]);
+        Some(strings(&[by.name(), paper[0], &work, paper[1], &ours[0], paper[2], &ours[1]]))
     };
     let rows: Vec<_> = By::ALL.into_iter().filter_map(cells).collect();
-    let header =
-        strings(["by", "work, paper, s", "ours, over mwmon's", "wake-up, paper", "ours", "call, paper", "ours"]);
+    let header = ["by", "work, paper, s", "ours, over mwmon's", "wake-up, paper", "ours", "call, paper", "ours"];
     let title = format!("Table {}, {}", if barrier { 2 } else { 1 }, why::reading(reading));
     let note = "Cycles, mean ± standard deviation over repetitions. The paper's row `pthreads` is compared with our `futex`; in table 1 \
         also with our condition variable.";
-    (!rows.is_empty()).then(|| Figure::from(Table { title, header, rows, ..Table::default() }).noted(note))
+    table(title, &header, rows, note)
 }
 
 fn figure_4(results: &Results<'_>, reading: u32) -> Option<Figure> {
     let by = [By::Pause, By::Futex, By::Condvar, By::Mwmon];
     let of = |by: By| {
         let rate = move |light| {
-            results.mean(reading, "", Work::Pseudo { by, light, work: WORK }, |f| 1e6 / f.work.max(1) as f64)
+            let of = Of::chosen(reading, Work::Pseudo { by, light, work: WORK });
+            results.mean(of, |f| 1e6 / f.work.max(1) as f64)
         };
         figure::line(by.name(), LIGHT.map(rate))
     };
-    let series: Vec<_> = by.into_iter().map(of).filter(|series| !series.points.is_empty()).collect();
     let names = LIGHT.map(|light| light.to_string()).collect();
-    let (x, y) = ("light work, units".to_owned(), "iterations a million cycles".to_owned());
     let title = format!("Figure 4: throughput by asymmetry, {}", why::reading(reading));
     let file = if reading == 1 { "figure-4-table-1" } else { "figure-4-table-2" };
-    (!series.is_empty()).then(|| Figure::from(Lines { title, x, y, names: Some(names), series }).named(file))
+    let axes = [&title, "light work, units", "iterations a million cycles"];
+    lines(axes, names, by.map(of).into()).map(|figure| figure.named(file))
 }
 
 fn figure_5(results: &Results<'_>, reading: u32) -> Option<Figure> {
@@ -87,27 +81,28 @@ fn figure_5(results: &Results<'_>, reading: u32) -> Option<Figure> {
         (Some(By::Mwmon), false),
     ];
     let cells = |(kernel, (by, prefetches)): (Name, (Option<By>, bool))| {
-        let of = |by, prefetches, what: fn(&Figures) -> f64| {
-            results.mean(reading, "", Work::Assisted(Assisted { kernel, by, prefetches }), what).map(|of| of.mean)
+        let of = |by, prefetches, what: Value| {
+            let work = Work::Assisted(Assisted { kernel, by, prefetches });
+            results.mean(Of::chosen(reading, work), what).map(|of| of.mean)
         };
-        let serial = [of(None, false, |f| f.work as f64)?, of(None, false, |f| f.memory as f64)?];
-        let work = of(by, prefetches, |f| f.work as f64)?;
-        let share = |at: fn(&Figures) -> f64| Some(format!("{:.1}", 100.0 * of(by, prefetches, at)? / work));
+        let serial = [of(None, false, work)?, of(None, false, memory)?];
+        let took = of(by, prefetches, work)?;
+        let share = |at: Value| Some(format!("{:.1}", 100.0 * of(by, prefetches, at)? / took));
         let name = match (by, prefetches) {
             (None, _) => "serial".to_owned(),
             (Some(by), true) => by.name().to_owned(),
             (Some(by), false) => format!("{}, no prefetches", by.name()),
         };
-        let memory = of(by, prefetches, |f| f.memory as f64)? / serial[1].max(1.0);
-        let misses = of(by, prefetches, |f| f.misses as f64)? / of(None, false, |f| f.misses as f64)?.max(1.0);
-        let figures = [format!("{:.3}", serial[0] / work), number(misses), number(memory)];
+        let memory = of(by, prefetches, memory)? / serial[1].max(1.0);
+        let misses = of(by, prefetches, misses)? / of(None, false, misses)?.max(1.0);
+        let figures = [format!("{:.3}", serial[0] / took), number(misses), number(memory)];
         let waits = [share(|f| f.waits[0] as f64)?, share(|f| f.waits[1] as f64)?];
-        Some(strings([kernel.title(), &name, &figures[0], &figures[1], &figures[2], &waits[0], &waits[1]]))
+        Some(strings(&[kernel.title(), &name, &figures[0], &figures[1], &figures[2], &waits[0], &waits[1]]))
     };
     let sizes = (0..2).flat_map(|size| Name::SIZES.map(|sizes| sizes[size]));
     let all = sizes.flat_map(|kernel| arms.map(|arm| (kernel, arm)));
     let rows: Vec<_> = all.filter_map(cells).collect();
-    let header = strings([
+    let header = [
         "kernel",
         "barrier",
         "speed over serial",
@@ -115,9 +110,52 @@ fn figure_5(results: &Results<'_>, reading: u32) -> Option<Figure> {
         "worker's memory time over serial",
         "worker in barriers, %",
         "helper in barriers, %",
-    ]);
+    ];
     let title = format!("Figure 5: one helper that prefetches, {}", why::reading(reading));
     let note = "Misses are the worker's own loads and stores whose line came from memory. `half`: the smaller size. Memory time is the time \
         that the worker waited for the memory behind the second level.";
-    (!rows.is_empty()).then(|| Figure::from(Table { title, header, rows, ..Table::default() }).noted(note))
+    table(title, &header, rows, note)
+}
+
+/// The table of the changes that show why: one key of the chip each, and the oracle arm.
+fn changes(results: &Results<'_>) -> Option<Figure> {
+    let row = |(reading, name): (u32, &'static str)| {
+        let percent = |of: Option<Ratio>| of.map(|of| format!("{:.1}", of.percent().mean));
+        let ideal = name == IDEAL;
+        let figure_4 = |(over, light): (By, u32)| {
+            percent(if ideal {
+                results.gain(reading, Of::ideal, over, (light, WORK))
+            } else {
+                why::changed(results, reading, name, over, light)
+            })
+        };
+        let figure_5 = |[kernel, _]: [Name; 2]| {
+            percent(if ideal {
+                results.speedup(reading, Of::ideal, kernel, By::Mwmon)
+            } else {
+                why::against(results, reading, name, kernel, true)
+            })
+        };
+        let shown = if name.is_empty() { "as it is" } else { name };
+        let first = [Some(why::reading(reading).to_owned()), Some(shown.to_owned())];
+        let ends = [(By::Pause, 0), (By::Pause, 10), (By::Futex, 0), (By::Futex, 10)].map(figure_4);
+        first.into_iter().chain(ends).chain(Name::SIZES.map(figure_5)).collect::<Option<Vec<String>>>()
+    };
+    let all = [1, 2].into_iter().flat_map(|reading| ["", FREE_CHANGE, STORES_ALONE, IDEAL].map(|name| (reading, name)));
+    let rows: Vec<_> = all.filter_map(row).collect();
+    let header = [
+        "prices",
+        "the chip",
+        "figure 4, idle, over spin-loops",
+        "alike",
+        "idle, over pthreads",
+        "alike",
+        "LU",
+        "TC",
+        "BT's stencil",
+        "sparse product",
+    ];
+    let note = "What mwmon gains, in percent, with one change: in figure 4 over the other mechanism, in figure 5 over the kernel alone. A free mwmon is the \
+        oracle arm: the other mechanisms and the kernels alone are as they are.";
+    table("Changes that show why", &header, rows, note)
 }

@@ -1,6 +1,6 @@
 //! The runs of the study: every case of an extent, and the chip of each case.
 
-use super::helper::{Assisted, Name};
+use super::helper::Name;
 use super::run::{Case, Run, Work};
 use super::waits::By;
 use crate::kit::ChipFile;
@@ -20,27 +20,43 @@ const REPETITIONS: [u64; 2] = [8, 50];
 const PSEUDO: [u64; 2] = [1, 5];
 const ASSISTED: [u64; 2] = [1, 3];
 
-/// The entries of the reorder buffer that a load takes in the product of tables 1 and 2: gcc 4.1
-/// makes 8 to 11 instructions of a turn of the loop, which has two loads.
-pub(super) const ENTRIES: u32 = 5;
 /// The cycles of the other instructions in an inner product of figure 4: ten turns of six
 /// instructions, two in each cycle (√126 / 5.6).
 pub(super) const WORK: u64 = 30;
+
+/// Mechanisms of figures 4 and 5, as far as a claim compares them.
+const HELPERS: [By; 3] = [By::Pause, By::Futex, By::Mwmon];
 
 /// The prices of reading 2, which meet table 2. The chip file has those of reading 1, which meet
 /// table 1.
 const TABLE_2: [&str; 3] = ["wait.mwait.c1.exit=4_360", "os.futex_wake=13_050", "os.wake_idle=32_000"];
 
 /// Changes of the chip, each by its name.
-const OTHERS: [(&str, &[&str]); 4] = [
+const OTHERS: [(&str, &[&str]); 5] = [
     ("", &[]),
-    (
-        "ten times the buffers",
-        &["core.rob=1260", "core.load_queue=480", "core.store_queue=240", "core.store_buffer=240"],
-    ),
+    (AMPLE_BUFFERS, &["core.rob=1260", "core.load_queue=480", "core.store_queue=240", "core.store_buffer=240"]),
     (FREE_CHANGE, &["core.mode_change=0"]),
     (STORES_ALONE, &["wait.evicted=stays"]),
+    (
+        IDEAL,
+        &[
+            "wait.monitor=0",
+            "wait.mwait.c1.enter=0",
+            "wait.mwait.c1.exit=0",
+            "wait.mwmon.call=0",
+            "wait.mwmon.return=0",
+            "core.mode_change=0",
+            "wait.evicted=stays",
+        ],
+    ),
 ];
+
+/// The name of the chip on which half of each buffer is more than a worker needs.
+pub(super) const AMPLE_BUFFERS: &str = "ten times the buffers";
+/// The oracle arm: a wait of mwmon costs nothing, neither the waiter nor its sibling, and nothing
+/// but the notice ends it. Runs of mwmon on this chip are compared with the other mechanisms on the
+/// chip as it is.
+pub(super) const IDEAL: &str = "a free mwmon";
 
 /// The name of the chip on which a change of mode costs nothing.
 pub(super) const FREE_CHANGE: &str = "a free change of mode";
@@ -48,10 +64,6 @@ pub(super) const FREE_CHANGE: &str = "a free change of mode";
 pub(super) const STORES_ALONE: &str = "a monitor that stores alone end";
 /// The value that replaces [`WORK`] in units that are ten times as long.
 pub(super) const LONG: u64 = 300;
-
-fn table(by: By, barrier: bool) -> Work {
-    Work::Table { by, barrier, entries: ENTRIES }
-}
 
 /// All cases. Figure 4 runs the mechanisms that the paper shows there, and the condition variable.
 pub(super) fn cases(extent: Extent) -> Vec<Case> {
@@ -63,8 +75,8 @@ pub(super) fn cases(extent: Extent) -> Vec<Case> {
     };
     for reading in [1, 2] {
         for by in By::ALL {
-            add(reading, "", table(by, false), REPETITIONS);
-            add(reading, "", table(by, true), REPETITIONS);
+            add(reading, "", Work::row(by, false), REPETITIONS);
+            add(reading, "", Work::row(by, true), REPETITIONS);
         }
         for by in [By::Pause, By::Futex, By::Condvar, By::Mwmon] {
             let lights = LIGHT.filter(|light| full || light % 5 == 0);
@@ -77,25 +89,22 @@ pub(super) fn cases(extent: Extent) -> Vec<Case> {
         }
     }
     for work in if full { vec![0, 15, 60, LONG] } else { vec![] } {
-        for (by, light) in [By::Pause, By::Futex, By::Mwmon].into_iter().flat_map(|by| [(by, 0), (by, 10)]) {
+        for (by, light) in HELPERS.into_iter().flat_map(|by| [(by, 0), (by, 10)]) {
             (1..=2).for_each(|reading| add(reading, "", Work::Pseudo { by, light, work }, PSEUDO));
         }
     }
     if full {
         why(&mut add);
+        ideal(&mut add);
     }
     for by in [By::Pause, By::Mwmon] {
-        add(1, "ten times the buffers", table(by, false), REPETITIONS);
+        add(1, AMPLE_BUFFERS, Work::row(by, false), REPETITIONS);
     }
     for kernel in [Name::Spmv, Name::Lu, Name::Closure, Name::Stencil] {
         for reading in [1, 2] {
-            let mut assisted =
-                |by, prefetches| add(reading, "", Work::Assisted(Assisted { kernel, by, prefetches }), ASSISTED);
-            if full || reading == 2 {
-                assisted(None, false);
-                [By::Pause, By::Futex, By::Mwmon].into_iter().for_each(|by| assisted(Some(by), true));
-                assisted(Some(By::Mwmon), false);
-            }
+            let works = [Work::serial(kernel)].into_iter().chain(HELPERS.map(|by| Work::helped(kernel, by)));
+            let works = works.chain([Work::idle(kernel, By::Mwmon)]).filter(|_| full || reading == 2);
+            works.for_each(|work| add(reading, "", work, ASSISTED));
         }
     }
     if full {
@@ -107,11 +116,8 @@ pub(super) fn cases(extent: Extent) -> Vec<Case> {
 /// Adds the runs of each kernel in its smaller size, alone and with a helper by each barrier.
 fn smaller(add: &mut impl FnMut(u32, &'static str, Work, [u64; 2])) {
     for (kernel, reading) in Name::SIZES.into_iter().flat_map(|[_, half]| [(half, 1), (half, 2)]) {
-        for (by, prefetches) in
-            [(None, false), (Some(By::Pause), true), (Some(By::Futex), true), (Some(By::Mwmon), true)]
-        {
-            add(reading, "", Work::Assisted(Assisted { kernel, by, prefetches }), ASSISTED);
-        }
+        let works = [Work::serial(kernel)].into_iter().chain(HELPERS.map(|by| Work::helped(kernel, by)));
+        works.for_each(|work| add(reading, "", work, ASSISTED));
     }
 }
 
@@ -119,16 +125,32 @@ fn smaller(add: &mut impl FnMut(u32, &'static str, Work, [u64; 2])) {
 /// and have no rule.
 fn why(add: &mut impl FnMut(u32, &'static str, Work, [u64; 2])) {
     for reading in [1, 2] {
-        for (by, light) in [By::Pause, By::Futex, By::Mwmon].into_iter().flat_map(|by| [(by, 0), (by, 10)]) {
-            add(reading, FREE_CHANGE, Work::Pseudo { by, light, work: WORK }, PSEUDO);
-        }
-        for [kernel, _] in Name::SIZES {
-            for (by, prefetches) in [(None, false), (Some(By::Mwmon), true), (Some(By::Mwmon), false)] {
-                for other in [FREE_CHANGE, STORES_ALONE] {
-                    add(reading, other, Work::Assisted(Assisted { kernel, by, prefetches }), ASSISTED);
-                }
+        for (by, light) in HELPERS.into_iter().flat_map(|by| [(by, 0), (by, 10)]) {
+            for other in [FREE_CHANGE, STORES_ALONE] {
+                add(reading, other, Work::Pseudo { by, light, work: WORK }, PSEUDO);
             }
         }
+        for [kernel, _] in Name::SIZES {
+            for work in [Work::serial(kernel), Work::helped(kernel, By::Mwmon), Work::idle(kernel, By::Mwmon)] {
+                [FREE_CHANGE, STORES_ALONE].into_iter().for_each(|other| add(reading, other, work, ASSISTED));
+            }
+        }
+    }
+}
+
+/// Adds the runs of the oracle arms. Both readings share the runs of mwmon.
+fn ideal(add: &mut impl FnMut(u32, &'static str, Work, [u64; 2])) {
+    for barrier in [false, true] {
+        add(1, IDEAL, Work::row(By::Mwmon, barrier), REPETITIONS);
+    }
+    for (light, work) in LIGHT.map(|light| (light, WORK)).chain([(0, LONG), (10, LONG)]) {
+        add(1, IDEAL, Work::Pseudo { by: By::Mwmon, light, work }, PSEUDO);
+    }
+    for [kernel, _] in Name::SIZES {
+        add(1, IDEAL, Work::helped(kernel, By::Mwmon), ASSISTED);
+    }
+    for reading in [1, 2] {
+        add(reading, "", Work::idle(Name::Lu, By::Pause), ASSISTED);
     }
 }
 

@@ -1,6 +1,6 @@
 //! One run: its inputs, and its figures.
 
-use super::helper::{self, Assisted};
+use super::helper::{self, Assisted, Name};
 use super::product::{Large, Unit};
 use super::waits::{Barrier, By, Notice};
 use baton_chip::{Chip, Options, Outcome, Simulated, Simulation, Spawn, act};
@@ -42,6 +42,32 @@ pub(super) enum Work {
     Pseudo { by: By, light: u32, work: u64 },
     /// Figure 5: a kernel, alone or with a helper.
     Assisted(Assisted),
+}
+
+/// The entries of the reorder buffer that a load takes in the product of tables 1 and 2: gcc 4.1
+/// makes 8 to 11 instructions of a turn of the loop, which has two loads.
+const ENTRIES: u32 = 5;
+
+impl Work {
+    /// A row of table 1 or, with a barrier, of table 2.
+    pub(super) fn row(by: By, barrier: bool) -> Work {
+        Work::Table { by, barrier, entries: ENTRIES }
+    }
+
+    /// A kernel of figure 5 alone.
+    pub(super) fn serial(kernel: Name) -> Work {
+        Work::Assisted(Assisted { kernel, by: None, prefetches: false })
+    }
+
+    /// A kernel of figure 5 with a helper that prefetches.
+    pub(super) fn helped(kernel: Name, by: By) -> Work {
+        Work::Assisted(Assisted { kernel, by: Some(by), prefetches: true })
+    }
+
+    /// A kernel of figure 5 with a helper that only waits.
+    pub(super) fn idle(kernel: Name, by: By) -> Work {
+        Work::Assisted(Assisted { kernel, by: Some(by), prefetches: false })
+    }
 }
 
 /// What a run showed, in cycles.
