@@ -8,7 +8,7 @@ use super::run::{Arm, Figures, Load};
 use super::why::said;
 use crate::kit;
 use crate::page::Figure;
-use baton_plot::{Lines, Point, Series, Span, Table, number};
+use baton_plot::{Lines, Point, Series, Span, number};
 
 /// Cycles of a second.
 const CLOCK: f64 = 2.1e9;
@@ -119,10 +119,9 @@ fn figure_4b(results: &Results<'_>) -> Option<Figure> {
         "1spinner, times less energy",
         "1spinner, tasks of unequal length, times faster",
     ];
-    let title = "Figure 4b: PARALLEL TASK by work, 64 cores".to_owned();
-    let table = Table { title, header: header.map(str::to_owned).into(), rows, ..Table::default() };
     let note = "The paper: the gain drops with the work, and stays above 1. Tasks of unequal length have half to one and a half times the work.";
-    (table.rows.len() > 1).then(|| Figure::from(table).noted(note))
+    let several = rows.len() > 1;
+    kit::figure::table("Figure 4b: PARALLEL TASK by work, 64 cores", &header, rows, note).filter(|_| several)
 }
 
 /// Time, energy with and without base, mean power of each arm at 64 cores.
@@ -152,11 +151,8 @@ fn table(results: &Results<'_>) -> Option<Figure> {
     };
     let all = loads.into_iter().flat_map(|(figure, load, arms)| arms.iter().map(move |&arm| (figure, load, arm)));
     let rows: Vec<Vec<String>> = all.filter_map(cells).collect();
-    let header = ["figure", "with", "cycles an iteration", "mJ", "mJ without base", "W", "W without base"]
-        .map(str::to_owned)
-        .into();
-    let title = "64 cores: time, energy, mean power".to_owned();
-    (!rows.is_empty()).then(|| Figure::from(Table { title, header, rows, ..Table::default() }))
+    let header = ["figure", "with", "cycles an iteration", "mJ", "mJ without base", "W", "W without base"];
+    kit::figure::table("64 cores: time, energy, mean power", &header, rows, "")
 }
 
 fn tornado(results: &Results<'_>) -> Option<Figure> {

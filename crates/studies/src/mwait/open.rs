@@ -1,12 +1,14 @@
 //! Falsifiers, and what the paper leaves open.
 
 use super::jobs::{CHANGES, DELAY, FREE, LENGTHS, LOCK, LONG, MORE_TASKS, SECTIONS, SHORT, SLOW, SPIN, SPINS, TASKS};
-use super::results::{Of, Results, energy, greatest, power, time};
+use super::results::{Of, Results, Value, energy, greatest, power, time};
 use super::run::{Arm, Load, TASKS as TASKS_A_THREAD};
 use super::why;
 use crate::{Falsifier, Interval, Unspecified};
 use baton_plot::number;
 
+/// What a quick study lacks.
+const FULL: &str = "needs the full run";
 /// Times that differ by less than this share are the same.
 const SAME: f64 = 0.05;
 /// A time gain of less than this share is none, where wake-ups are free.
@@ -33,71 +35,59 @@ pub(super) fn falsifiers(results: &Results<'_>) -> Vec<Falsifier> {
     all
 }
 
-fn figures(names: &[&str], values: &[f64]) -> Vec<(String, f64)> {
-    names.iter().map(|name| (*name).to_owned()).zip(values.iter().copied()).collect()
-}
-
 fn few_cores(results: &Results<'_>) -> Falsifier {
-    let (id, what) =
-        ("few cores", "1spinner does not win figure 2 at 2, 4 and 8 cores: its time is no less than the original's");
-    let gains: Option<Vec<f64>> =
-        [2, 4, 8].into_iter().map(|cores| Some(results.faster(Of::at(LOCK, cores))?.mean)).collect();
-    let Some(gains) = gains else { return Falsifier::not_run(id, what, "needs the full run") };
-    let holds = gains.iter().all(|gain| *gain <= 1.0);
-    let shown = figures(&["gain at 2 cores, times", "at 4", "at 8"], &gains);
-    Falsifier::seen(id, what, holds, shown, || format!("{}; {}", why::crossover(results), why::locks(results)))
+    let what = "1spinner does not win figure 2 at 2, 4 and 8 cores: its time is no less than the original's";
+    let gain = |cores| Some(results.faster(Of::at(LOCK, cores))?.mean);
+    let seen = || {
+        let gains = [gain(2)?, gain(4)?, gain(8)?];
+        let [two, four, eight] = gains;
+        let figures = [("gain at 2 cores, times", two), ("at 4", four), ("at 8", eight)];
+        Some((gains.iter().all(|gain| *gain <= 1.0), figures))
+    };
+    Falsifier::shown("few cores", what, FULL, seen(), || {
+        format!("{}; {}", why::crossover(results), why::locks(results))
+    })
 }
 
 fn long_work(results: &Results<'_>) -> Falsifier {
-    let (id, what) = ("4000 µs of work", "the advantage of tasks is about 1: the times differ by less than 5%");
-    let Some(gain) = results.faster(Of::most(LONG_WORK)) else {
-        return Falsifier::not_run(id, what, "needs the full run");
-    };
-    let holds = (gain.mean - 1.0).abs() < SAME;
-    Falsifier::seen(id, what, holds, figures(&["gain, times"], &[gain.mean]), || why::tasks(results))
+    let what = "the advantage of tasks is about 1: the times differ by less than 5%";
+    let gain = results.faster(Of::most(LONG_WORK)).map(|gain| gain.mean);
+    let seen = gain.map(|gain| ((gain - 1.0).abs() < SAME, [("gain, times", gain)]));
+    Falsifier::shown("4000 µs of work", what, FULL, seen, || why::tasks(results))
 }
 
 fn slow_exit(results: &Results<'_>) -> Falsifier {
-    let (id, what) =
-        ("a slow exit", "an exit of 20,000 cycles takes the gain of figure 2 away: it is below 1.05 at 64 cores");
-    let of = Of { change: SLOW, ..Of::most(LOCK) };
-    let Some(gain) = results.faster(of) else { return Falsifier::not_run(id, what, "needs the full run") };
-    let holds = gain.mean < 1.0 + SAME;
-    Falsifier::seen(id, what, holds, figures(&["gain, times"], &[gain.mean]), || why::locks(results))
+    let what = "an exit of 20,000 cycles takes the gain of figure 2 away: it is below 1.05 at 64 cores";
+    let gain = results.faster(Of { change: SLOW, ..Of::most(LOCK) }).map(|gain| gain.mean);
+    let seen = gain.map(|gain| (gain < 1.0 + SAME, [("gain, times", gain)]));
+    Falsifier::shown("a slow exit", what, FULL, seen, || why::locks(results))
 }
 
 fn free_wakes(results: &Results<'_>) -> Falsifier {
-    let id = "free wake-ups of futexes";
     let what = "the energy gain of tasks is the power's alone: their times differ by less than 10%";
     let of = Of { change: FREE, ..Of::most(TASKS) };
-    let ratios =
-        [time as super::results::Value, energy, power].map(|value| results.ratio(of, [Arm::Original, Arm::New], value));
-    let [Some(times), Some(energies), Some(powers)] = ratios else {
-        return Falsifier::not_run(id, what, "needs the full run");
+    let ratio = |value: Value| Some(results.ratio(of, [Arm::Original, Arm::New], value)?.mean);
+    let seen = || {
+        let [time, energy, power] = [ratio(time)?, ratio(energy)?, ratio(power)?];
+        let figures = [("time, times", time), ("energy, times", energy), ("mean power, times", power)];
+        Some(((time - 1.0).abs() < NEAR, figures))
     };
-    let holds = (times.mean - 1.0).abs() < NEAR;
-    let shown =
-        figures(&["time, times", "energy, times", "mean power, times"], &[times.mean, energies.mean, powers.mean]);
-    Falsifier::seen(id, what, holds, shown, || why::tasks(results))
+    Falsifier::shown("free wake-ups of futexes", what, FULL, seen(), || why::tasks(results))
 }
 
 fn ablation(results: &Results<'_>, id: &'static str, arm: Arm, what: &str) -> Falsifier {
-    let gains = |load| {
-        let over = |arm| results.ratio(Of::most(load), [Arm::Original, arm], time);
-        Some([over(arm)?.mean, over(Arm::New)?.mean])
+    let over = |load, arm| Some(results.ratio(Of::most(load), [Arm::Original, arm], time)?.mean);
+    let seen = || {
+        let [short, of_new] = [over(SHORT, arm)?, over(SHORT, Arm::New)?];
+        let figures = [
+            ("its gain at 1 µs, times", short),
+            ("two levels with MWAIT, 1 µs", of_new),
+            ("its gain at 250 µs", over(LONG, arm)?),
+            ("two levels with MWAIT, 250 µs", over(LONG, Arm::New)?),
+        ];
+        Some((if arm == Arm::NewPolls { short < 1.0 + SAME } else { short < of_new }, figures))
     };
-    let (Some(short), Some(long)) = (gains(SHORT), gains(LONG)) else {
-        return Falsifier::not_run(id, what, "needs the full run");
-    };
-    let holds = if arm == Arm::NewPolls { short[0] < 1.0 + SAME } else { short[0] < short[1] };
-    let names = [
-        "its gain at 1 µs, times",
-        "two levels with MWAIT, 1 µs",
-        "its gain at 250 µs",
-        "two levels with MWAIT, 250 µs",
-    ];
-    let shown = figures(&names, &[short[0], short[1], long[0], long[1]]);
-    Falsifier::seen(id, what, holds, shown, || why::barriers(results))
+    Falsifier::shown(id, what, FULL, seen(), || why::barriers(results))
 }
 
 /// Twice the iterations.
@@ -115,11 +105,11 @@ fn twice(results: &Results<'_>, load: Load) -> Falsifier {
         let bound = (half(once) + half(double)).max(SAME * once.mean);
         Some([double.mean / once.mean, (double.mean - once.mean).abs() / bound])
     };
-    let (Some(original), Some(new)) = (moved(Arm::Original), moved(Arm::New)) else {
-        return Falsifier::not_run(id, what, "needs the full run");
-    };
-    let shown = figures(&["the original's time, times", "the new one's"], &[original[0], new[0]]);
-    Falsifier::seen(id, what, original[1] <= 1.0 && new[1] <= 1.0, shown, || {
+    let seen = moved(Arm::Original).zip(moved(Arm::New)).map(|(original, new)| {
+        let figures = [("the original's time, times", original[0]), ("the new one's", new[0])];
+        (original[1] <= 1.0 && new[1] <= 1.0, figures)
+    });
+    Falsifier::shown(id, what, FULL, seen, || {
         "an iteration's cost changes with their number: what is measured is not yet steady".to_owned()
     })
 }

@@ -11,9 +11,9 @@ use super::open;
 use super::results::{Results, mean};
 use super::run::{Case, Had};
 use crate::Interval;
-use crate::kit::figure;
+use crate::kit::figure::{self, lines, strings, table};
 use crate::page::Figure;
-use baton_plot::{Bars, Lines, Span, Table};
+use baton_plot::{Bars, Span};
 
 pub(super) fn all(results: &Results<'_>) -> Vec<Figure> {
     let gains = MACHINES.into_iter().flat_map(|machine| [bars(results, machine), gains(results, machine)]);
@@ -38,17 +38,9 @@ pub(super) fn all(results: &Results<'_>) -> Vec<Figure> {
     gains.chain(rest).flatten().collect()
 }
 
-fn strings(of: &[&str]) -> Vec<String> {
-    of.iter().map(|&text| text.to_owned()).collect()
-}
-
 fn percent(of: Option<Interval>) -> Option<String> {
     let of = of?;
     Some(of.half.map_or_else(|| format!("{:.1}", of.mean), |half| format!("{:.1} ± {half:.1}", of.mean)))
-}
-
-fn table(title: String, header: Vec<String>, rows: Vec<Vec<String>>, note: &str) -> Option<Figure> {
-    (!rows.is_empty()).then(|| Figure::from(Table { title, header, rows, ..Table::default() }).noted(note))
 }
 
 fn bars(results: &Results<'_>, machine: Machine) -> Option<Figure> {
@@ -89,7 +81,7 @@ fn gains(results: &Results<'_>, machine: Machine) -> Option<Figure> {
         .collect();
     let note = "Percent more speed than Default, with 95% intervals over seeds. The spread is the coefficient of variation of Default's \
         times over its seeds.";
-    table(format!("Gains on {}", machine.name()), strings(&header), rows, note)
+    table(format!("Gains on {}", machine.name()), &header, rows, note)
 }
 
 fn beyond(results: &Results<'_>) -> Option<Figure> {
@@ -107,7 +99,7 @@ fn beyond(results: &Results<'_>) -> Option<Figure> {
     let header: Vec<&str> = ["mix"].into_iter().chain(policies.iter().copied()).collect();
     let note = "Percent more speed than Default on 1FC-12SC. `linux` is what Linux does with CPUs of unlike capacities; `crit` hears who \
         waits for whom, and programs on this wait tell it nothing; `pa-speedup` has parallelism and speed-ups in one policy.";
-    table("Policies that are not the paper's".to_owned(), strings(&header), rows, note)
+    table("Policies that are not the paper's", &header, rows, note)
 }
 
 /// The throughput, mean slowdown and worst slowdown of a mix, against each application alone on the
@@ -132,10 +124,10 @@ fn fairness(results: &Results<'_>) -> Option<Figure> {
         Some(vec![policy.to_owned(), mean(0), mean(1), mean(2), format!("{worst:.2}")])
     };
     let rows = [DEFAULT].into_iter().chain(PAPERS).chain(OTHERS).filter_map(row).collect();
-    let header = strings(&["policy", "STP", "ANTT", "worst slowdown, mean", "worst slowdown of all"]);
+    let header = ["policy", "STP", "ANTT", "worst slowdown, mean", "worst slowdown of all"];
     let note = "Means over the mixes of set 1 without wupwise, on 1FC-12SC. A slowdown is an application's time over its time alone on the \
         machine under pa; STP is the sum of their inverses, ANTT their mean.";
-    table("Throughput and fairness".to_owned(), header, rows, note)
+    table("Throughput and fairness", &header, rows, note)
 }
 
 fn had(results: &Results<'_>) -> Option<Figure> {
@@ -154,7 +146,7 @@ fn had(results: &Results<'_>) -> Option<Figure> {
         Some([vec![mix.name.to_owned(), format!("{seconds:.0}"), fast(0)?, fast(1)?, sp], counts.to_vec()].concat())
     };
     let rows = SET_1.iter().filter_map(row).collect();
-    let header = strings(&[
+    let header = [
         "mix",
         "seconds",
         "first on fast cores, % of its time",
@@ -163,13 +155,8 @@ fn had(results: &Results<'_>) -> Option<Figure> {
         "swaps",
         "demotions",
         "moves",
-    ]);
-    table(
-        "What PA did, on 1FC-12SC".to_owned(),
-        header,
-        rows,
-        "Means over seeds; a run is at least 30 simulated seconds.",
-    )
+    ];
+    table("What PA did, on 1FC-12SC", &header, rows, "Means over seeds; a run is at least 30 simulated seconds.")
 }
 
 fn singles(results: &Results<'_>) -> Option<Figure> {
@@ -190,11 +177,11 @@ fn singles(results: &Results<'_>) -> Option<Figure> {
         Some(vec![mix.name.to_owned(), gain("busy-fcs")?, gain("pa")?, amdahl])
     };
     let rows = SINGLE.iter().filter_map(row).collect();
-    let header = strings(&["program", "busy-fcs", "pa", "Amdahl"]);
+    let header = ["program", "busy-fcs", "pa", "Amdahl"];
     let note = "Percent more speed than Default with 13 threads on 1FC-12SC. Amdahl's closed form has the sequential part on a core of \
         twice the speed, the parallel part at the speed of the slow ones, and Default's sequential part on a core at random; no memory and \
         no barriers.";
-    table("One program on all cores".to_owned(), header, rows, note)
+    table("One program on all cores", &header, rows, note)
 }
 
 fn threads(results: &Results<'_>) -> Option<Figure> {
@@ -205,7 +192,7 @@ fn threads(results: &Results<'_>) -> Option<Figure> {
     };
     let rows = THREADS.iter().zip([Machine::One, Machine::Single]).filter_map(row).collect();
     let header: Vec<&str> = ["mix"].into_iter().chain(policies.iter().copied()).collect();
-    table("Single threads alone".to_owned(), strings(&header), rows, "Percent more speed than Default.")
+    table("Single threads alone", &header, rows, "Percent more speed than Default.")
 }
 
 /// The table of both rules of counting, for threads that spin and say so: only there a rule can
@@ -239,7 +226,7 @@ fn extensions(results: &Results<'_>) -> Option<Figure> {
     };
     let told = [("static-ipc", false, false, true), ("static-ipc", true, false, true)];
     let rows = ["pa", "min-tlp"].into_iter().flat_map(of).chain(told).filter_map(row).collect();
-    let header = strings(&[
+    let header = [
         "policy",
         "notice",
         "marked threads count",
@@ -247,13 +234,13 @@ fn extensions(results: &Results<'_>) -> Option<Figure> {
         "single thread",
         "program with sequential parts",
         "both",
-    ]);
+    ];
     let note = format!(
         "Threads spin and never sleep. Percent more speed than a Default that spins, seed by seed, mean over {} on 1FC-12SC. Not exercised: \
          every run equals that without notice and master.",
         mixes.join(", ")
     );
-    table("PA-RTX: notice, counting and master".to_owned(), header, rows, &note)
+    table("PA-RTX: notice, counting and master", &header, rows, &note)
 }
 
 /// The gain by the number of fast cores, where a second program has sequential parts, and where it
@@ -265,9 +252,9 @@ fn fast_cores(results: &Results<'_>) -> Option<Figure> {
         [Some(mix.name.to_owned())].into_iter().chain(cells).collect::<Option<Vec<_>>>()
     };
     let rows = SET_1.iter().filter_map(row).collect();
-    let header = strings(&["mix", "1FC-12SC", "4FC-12SC", "8FC-8SC"]);
+    let header = ["mix", "1FC-12SC", "4FC-12SC", "8FC-8SC"];
     let note = "PA's gain over Default, in percent more speed. On 1FC-12SC the parallel program has 12 threads, on the others 15.";
-    table("How many fast cores".to_owned(), header, rows, note)
+    table("How many fast cores", &header, rows, note)
 }
 
 fn behind_min_tlp(results: &Results<'_>) -> Option<Figure> {
@@ -283,9 +270,9 @@ fn behind_min_tlp(results: &Results<'_>) -> Option<Figure> {
         [Some(mix.name.to_owned())].into_iter().chain(MACHINES.map(of)).collect::<Option<Vec<_>>>()
     };
     let rows = SET_1.iter().filter_map(row).collect();
-    let header = strings(&["mix", "1FC-12SC", "4FC-12SC"]);
+    let header = ["mix", "1FC-12SC", "4FC-12SC"];
     let note = "Percent more speed than MinTLP, seed by seed. A negative figure is what turns among threads of one class cost.";
-    table("PA beside MinTLP".to_owned(), header, rows, note)
+    table("PA beside MinTLP", &header, rows, note)
 }
 
 /// The table of both readings of how a boost is renewed.
@@ -308,7 +295,7 @@ fn renewal(results: &Results<'_>) -> Option<Figure> {
     let usual = mixes_beside().map(|mix| (mix.name, None));
     let long = WITH_PHASES.into_iter().flat_map(|mix| ROUNDS.map(|rounds| (mix, Some(rounds))));
     let rows = usual.chain(long).filter_map(row).collect();
-    let header = strings(&[
+    let header = [
         "mix",
         "sequential parts a run",
         "second in SP, %, whole",
@@ -316,10 +303,10 @@ fn renewal(results: &Results<'_>) -> Option<Figure> {
         "demotions, whole",
         "earned",
         "earned over whole, % more speed",
-    ]);
+    ];
     let note = "Whole: an application has the whole boost whenever it enters SP, so that any moment with two runnable threads renews it. Earned: \
         it has what it has not used up, and each cycle in a parallel phase gives one back.";
-    table("How a boost is renewed".to_owned(), header, rows, note)
+    table("How a boost is renewed", &header, rows, note)
 }
 
 fn long_parts(results: &Results<'_>) -> Option<Figure> {
@@ -340,7 +327,7 @@ fn long_parts(results: &Results<'_>) -> Option<Figure> {
         .chain(["demotions a run of the second under pa", "second in SP, % of the run"])
         .collect();
     let note = "As many instructions as in the main experiment, in fewer and longer parts. Percent more speed than Default on 1FC-12SC.";
-    table("Sequential parts that outlast a boost".to_owned(), strings(&header), rows, note)
+    table("Sequential parts that outlast a boost", &header, rows, note)
 }
 
 fn thread_counts(results: &Results<'_>) -> Option<Figure> {
@@ -355,7 +342,7 @@ fn thread_counts(results: &Results<'_>) -> Option<Figure> {
     let rows = WITH_PHASES.iter().flat_map(|&mix| counts.iter().map(move |&count| (mix, count))).filter_map(row);
     let header: Vec<&str> = ["mix", "threads of the second"].into_iter().chain(WITH_THREADS).collect();
     let note = "Percent more speed than Default with as many threads, on the 13 cores of 1FC-12SC.";
-    table("How many threads a parallel program has".to_owned(), strings(&header), rows.collect(), note)
+    table("How many threads a parallel program has", &header, rows.collect(), note)
 }
 
 fn waits(results: &Results<'_>) -> Option<Figure> {
@@ -379,10 +366,10 @@ fn waits(results: &Results<'_>) -> Option<Figure> {
     };
     let all = [WAITS[0], WAITS[1], WAIT, WAITS[2], NOTIFY];
     let rows = all.into_iter().filter_map(row).collect();
-    let header = strings(&["wait", "PA's mean gain without wupwise, %", "moves a second"]);
+    let header = ["wait", "PA's mean gain without wupwise, %", "moves a second"];
     let note = "Threads try for the given number of nanoseconds and then sleep; under `notify-park` they notify the scheduler after 0.1 ms. \
         Default waits as in the main experiment.";
-    table("How long threads spin".to_owned(), header, rows, note)
+    table("How long threads spin", &header, rows, note)
 }
 
 fn ratios(results: &Results<'_>) -> Option<Figure> {
@@ -393,11 +380,10 @@ fn ratios(results: &Results<'_>) -> Option<Figure> {
         };
         figure::line(mix, RATIOS.map(of))
     };
-    let series: Vec<_> = WITH_PHASES.into_iter().map(line).filter(|series| !series.points.is_empty()).collect();
     let names = RATIOS.map(|ratio| format!("{:.1}", ratio as f64 / 10.0)).into();
-    let (x, y) = ("clock of the fast core over that of a slow one".to_owned(), "percent more speed".to_owned());
-    let title = "PA over Default by the ratio of the clocks, on 1FC-12SC".to_owned();
-    (!series.is_empty()).then(|| Figure::from(Lines { title, x, y, names: Some(names), series }).named("ratio"))
+    let title = "PA over Default by the ratio of the clocks, on 1FC-12SC";
+    let axes = [title, "clock of the fast core over that of a slow one", "percent more speed"];
+    lines(axes, names, WITH_PHASES.map(line).into()).map(|figure| figure.named("ratio"))
 }
 
 fn equal(results: &Results<'_>) -> Option<Figure> {
@@ -418,7 +404,7 @@ fn equal(results: &Results<'_>) -> Option<Figure> {
         [Some(mix.name.to_owned())].into_iter().chain(cells).collect::<Option<Vec<_>>>()
     };
     let rows = SET_1.iter().filter_map(row).collect();
-    let header = strings(&[
+    let header = [
         "mix",
         "pa, own processor",
         "pa, own processor, all memory near",
@@ -426,10 +412,10 @@ fn equal(results: &Results<'_>) -> Option<Figure> {
         "pa, 4FC-12SC",
         "pa, 1FC-3SC",
         "rr, own processor",
-    ]);
+    ];
     let note = "All cores have the same clock, and some are named as fast. Gains are in percent more speed than Default; a negative gain is \
         the cost of moves.";
-    table("What moves cost".to_owned(), header, rows, note)
+    table("What moves cost", &header, rows, note)
 }
 
 /// What awareness of topology saves at equal clocks, and what it costs where fast cores are faster.
@@ -450,16 +436,16 @@ fn topology(results: &Results<'_>) -> Option<Figure> {
         [Some(mix.name.to_owned())].into_iter().chain(cells).collect::<Option<Vec<_>>>()
     };
     let rows = SET_1.iter().filter_map(row).collect();
-    let header = strings(&[
+    let header = [
         "mix",
         "equal clocks, beside slow cores",
         "equal clocks, 4FC-12SC",
         "equal clocks, 1FC-3SC",
         "2:1, 4FC-12SC, over pa without",
-    ]);
+    ];
     let note = "PA with `os.amp.stay_in_domain`: threads of one class take turns only under one last-level cache. At equal clocks in percent \
         more speed than Default; at 2:1 than PA without the key.";
-    table("Awareness of topology".to_owned(), header, rows, note)
+    table("Awareness of topology", &header, rows, note)
 }
 
 fn tornado(results: &Results<'_>) -> Option<Figure> {

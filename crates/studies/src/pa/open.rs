@@ -10,6 +10,8 @@ use crate::kit::judge::NO_GAIN;
 use crate::kit::samples::said;
 use crate::{Falsifier, Interval, Unspecified};
 
+/// What a quick study lacks.
+const FULL: &str = "needs the full run";
 /// What is left of a gain where it is lost: this part of it at most.
 const LOST: f64 = 0.5;
 
@@ -29,9 +31,9 @@ pub(super) fn falsifiers(results: &Results<'_>) -> Vec<Falsifier> {
 fn parallel(results: &Results<'_>) -> Falsifier {
     let (id, what) = ("a highly parallel program", "EP alone: PA gains nothing over BusyFCs, less than 1% either way");
     let [pa, busy] = ["pa", "busy-fcs"].map(|policy| jobs::main(Machine::One, "EP", policy));
-    let Some(gain) = results.gain(&pa, &busy) else { return Falsifier::not_run(id, what, "not run") };
-    let figures = vec![("gain, %".to_owned(), gain.mean)];
-    Falsifier::seen(id, what, gain.mean.abs() < NO_GAIN, figures, || {
+    let gain = results.gain(&pa, &busy).map(|gain| gain.mean);
+    let seen = gain.map(|gain| (gain.abs() < NO_GAIN, [("gain, %", gain)]));
+    Falsifier::shown(id, what, "not run", seen, || {
         "EP has a sequential part of half a percent, which PA moves to the fast core".to_owned()
     })
 }
@@ -52,9 +54,11 @@ fn spinning(results: &Results<'_>) -> Falsifier {
     let what =
         "threads that never sleep and say nothing take the program with sequential parts at least half of its gain";
     let both = with_phases(results, None).zip(with_phases(results, Some(false)));
-    let Some((sleeps, spins)) = both else { return Falsifier::not_run(id, what, "needs the full run") };
-    let figures = vec![("gain with sleep, %".to_owned(), sleeps.mean), ("gain with spin, %".to_owned(), spins.mean)];
-    Falsifier::seen(id, what, spins.mean < LOST * sleeps.mean, figures, || {
+    let seen = both.map(|(sleeps, spins)| {
+        let figures = [("gain with sleep, %", sleeps.mean), ("gain with spin, %", spins.mean)];
+        (spins.mean < LOST * sleeps.mean, figures)
+    });
+    Falsifier::shown(id, what, FULL, seen, || {
         "`spinning without a notice`: the policy sees the sequential part all the same".to_owned()
     })
 }
@@ -64,21 +68,16 @@ fn spinning(results: &Results<'_>) -> Falsifier {
 fn notice(results: &Results<'_>) -> Falsifier {
     let id = "a notice without the rule of counting";
     let what = "where marked threads count as runnable, a notice changes nothing of the program with sequential parts: less than 1% either way";
-    let one = |mix| {
-        let [with, without] = [true, false].map(|notify| jobs::spins(mix, "pa", notify, false));
-        results.gain_of(Some(1), &with, &without)
+    let over_plain = |case: fn(&'static str) -> Case| {
+        let one = |mix| results.gain_of(Some(1), &case(mix), &jobs::spins(mix, "pa", false, false));
+        mean(WITH_PHASES.into_iter().map(one)).map(|gain| gain.mean)
     };
-    let Some(gain) = mean(WITH_PHASES.into_iter().map(one)) else {
-        return Falsifier::not_run(id, what, "needs the full run");
-    };
-    let other = mean(WITH_PHASES.into_iter().map(|mix| {
-        results.gain_of(Some(1), &jobs::uncounted(mix, "pa", true, false), &jobs::spins(mix, "pa", false, false))
-    }));
-    let figures = vec![
-        ("gain where they count, %".to_owned(), gain.mean),
-        ("gain where they do not, %".to_owned(), other.map_or(0.0, |other| other.mean)),
-    ];
-    Falsifier::seen(id, what, gain.mean.abs() < NO_GAIN, figures, || {
+    let other = over_plain(|mix| jobs::uncounted(mix, "pa", true, false)).unwrap_or(0.0);
+    let seen = over_plain(|mix| jobs::spins(mix, "pa", true, false)).map(|gain| {
+        let figures = [("gain where they count, %", gain), ("gain where they do not, %", other)];
+        (gain.abs() < NO_GAIN, figures)
+    });
+    Falsifier::shown(id, what, FULL, seen, || {
         "`a notice without the rule of counting`: marking alone moves the spinning threads off the fast core".to_owned()
     })
 }
@@ -86,10 +85,10 @@ fn notice(results: &Results<'_>) -> Falsifier {
 fn as_many(results: &Results<'_>) -> Falsifier {
     let (id, what) = ("as many fast cores as slow", "on 8FC-8SC at most half of the mean gain of 1FC-12SC is left");
     let few = results.mean_beside(|mix| results.over_default(Machine::One, mix, "pa"));
-    let both = few.zip(mean_gain(results, Machine::Half));
-    let Some((few, many)) = both else { return Falsifier::not_run(id, what, "needs the full run") };
-    let figures = vec![("1FC-12SC, %".to_owned(), few.mean), ("8FC-8SC, %".to_owned(), many.mean)];
-    Falsifier::seen(id, what, many.mean < LOST * few.mean, figures, || {
+    let seen = few
+        .zip(mean_gain(results, Machine::Half))
+        .map(|(few, many)| (many.mean < LOST * few.mean, [("1FC-12SC, %", few.mean), ("8FC-8SC, %", many.mean)]));
+    Falsifier::shown(id, what, FULL, seen, || {
         "`as many fast cores as slow`: with eight fast cores Default still leaves half of the sequential parts on slow ones".to_owned()
     })
 }
@@ -97,12 +96,11 @@ fn as_many(results: &Results<'_>) -> Falsifier {
 fn as_many_alone(results: &Results<'_>) -> Falsifier {
     let id = "more fast cores where nothing competes for the first";
     let what = "the gain of gobmk + EP shrinks from one fast core to eight";
-    let of = |machine| results.over_default(machine, ALONE, "pa");
-    let Some((few, many)) = of(Machine::One).zip(of(Machine::Half)) else {
-        return Falsifier::not_run(id, what, "needs the full run");
-    };
-    let figures = vec![("1FC-12SC, %".to_owned(), few.mean), ("8FC-8SC, %".to_owned(), many.mean)];
-    Falsifier::seen(id, what, many.mean < few.mean, figures, || format!("`{id}`: it does not shrink"))
+    let of = |machine| results.over_default(machine, ALONE, "pa").map(|gain| gain.mean);
+    let seen = of(Machine::One)
+        .zip(of(Machine::Half))
+        .map(|(few, many)| (many < few, [("1FC-12SC, %", few), ("8FC-8SC, %", many)]));
+    Falsifier::shown(id, what, FULL, seen, || format!("`{id}`: it does not shrink"))
 }
 
 fn equal(results: &Results<'_>) -> Falsifier {
@@ -113,9 +111,8 @@ fn equal(results: &Results<'_>) -> Falsifier {
     let gain = results.mean_beside(|mix| {
         results.gain(&jobs::equal(Machine::One, mix, "pa"), &jobs::equal(Machine::One, mix, DEFAULT))
     });
-    let Some(gain) = gain else { return Falsifier::not_run(id, what, "needs the full run") };
-    let figures = vec![("gain, %".to_owned(), gain.mean)];
-    Falsifier::seen(id, what, gain.mean < NO_GAIN, figures, || "`equal clocks`: moves alone gain".to_owned())
+    let seen = gain.map(|gain| (gain.mean < NO_GAIN, [("gain, %", gain.mean)]));
+    Falsifier::shown(id, what, FULL, seen, || "`equal clocks`: moves alone gain".to_owned())
 }
 
 /// A run of PA without a swap shows nothing of swaps.
