@@ -229,4 +229,5 @@ fn rules_as_data() -> String {
 fn rules_are_those_that_were_frozen() {
     let as_frozen = rules_as_data().replace("docs/reference/workloads", "docs/workloads");
     assert_eq!(hash::of(as_frozen).short(), "503fc23e14be5e51");
+    assert_eq!(study().frozen.rules, "fbe5b00987d14450");
 }
