@@ -124,9 +124,9 @@ const NOTES: [&str; 3] = [
 /// The note that gives the name under which the later rules are frozen.
 fn later() -> String {
     format!(
-        "The rules over all four kernels (M8 to M11: transitive closure, means and bests of four, BT's stencil) came later, and before \
-         those two kernels ran with a helper in the paper's sizes (small ones had, in tests): they are frozen as {}. Those of the sparse \
-         product and of LU alone are as they were.",
+        "The rules over all four kernels (M8 to M11: transitive closure, means and bests of four, BT's stencil) came later. Transitive \
+         closure and BT's stencil had then run with a helper in small sizes alone, in tests. The rules are frozen as {}; the rules of the \
+         sparse product and of LU alone are as they were.",
         inputs::rules(&LATER, Some(LATER_RESTATED))
     )
 }
