@@ -1,6 +1,7 @@
 //! The paper's applications (figures 10 to 12, 18 and 19), which are workloads of
 //! `baton_workloads`: a pipeline of clusters, a firewall, a job distributor, logistic regression.
 
+use super::experiments::Setting;
 use super::run::{Figures, instructions, run};
 use crate::kit::{Body, Crew};
 use baton_chip::{Chip, Simulated};
@@ -45,6 +46,20 @@ pub(super) enum By {
     Device,
     /// The device, and prepush.
     Prepush,
+    /// The device at its ideal, and prepush: the oracle arm.
+    Ideal,
+}
+
+impl By {
+    /// Whether the items move through the device.
+    fn device(self) -> bool {
+        matches!(self, By::Device | By::Prepush | By::Ideal)
+    }
+
+    /// Whether the device pushes packets.
+    fn pushes(self) -> bool {
+        matches!(self, By::Prepush | By::Ideal)
+    }
 }
 
 /// A run of an application.
@@ -65,7 +80,7 @@ impl App {
     /// The queue's name.
     fn queue(self, by: By) -> &'static str {
         match (by, self) {
-            (By::Device | By::Prepush, _) => "qmd",
+            (By::Device | By::Prepush | By::Ideal, _) => "qmd",
             (By::Lanes, App::Distributor { .. }) => "mpmc",
             (By::Lanes, _) => "spsc",
             // The master has a queue to and from each worker.
@@ -88,13 +103,6 @@ impl App {
     fn items(self) -> u64 {
         if matches!(self, App::Regression { .. }) { ITERATIONS } else { ITEMS }
     }
-
-    /// The keys of the chip that the application needs. A regression with a queue to and from each
-    /// of many workers needs more queues than the device has otherwise.
-    pub(super) fn keys(self) -> Vec<String> {
-        let many = matches!(self, App::Regression { workers, .. } if 2 * workers > 16);
-        if many { vec!["device.qmd.queues=32".to_owned()] } else { Vec::new() }
-    }
 }
 
 struct Make(Case);
@@ -104,9 +112,9 @@ impl QueueVisitor<Simulated> for Make {
 
     fn visit<Q: RawQueue<Simulated, Item = u64>>(self) -> Self::Out {
         let Case { app, by, seed, .. } = self.0;
-        let device = matches!(by, By::Device | By::Prepush);
+        let device = by.device();
         let flow = |bulk: usize| {
-            let prepush = if by == By::Prepush { Prepush::Shared } else { Prepush::None };
+            let prepush = if by.pushes() { Prepush::Shared } else { Prepush::None };
             Flow { packets: ITEMS, bulk, prepush, ..Flow::default() }
         };
         let wait = Wait::Pause;
@@ -131,7 +139,7 @@ impl QueueVisitor<Simulated> for Make {
                 let dispatch = match by {
                     By::Software => Dispatch::Slots,
                     By::Lanes => Dispatch::Shared,
-                    By::Device | By::Prepush => Dispatch::Balanced,
+                    By::Device | By::Prepush | By::Ideal => Dispatch::Balanced,
                 };
                 let (jobs, think) = (ITEMS, Cycles(nops));
                 let settings = distributor::DistributorSettings { jobs, think, dispatch, ..Default::default() };
@@ -150,6 +158,15 @@ impl QueueVisitor<Simulated> for Make {
 }
 
 impl Case {
+    /// The keys of the chip that the run needs. A regression with a queue to and from each of many
+    /// workers needs more queues than the device has otherwise.
+    pub(super) fn keys(self) -> Vec<String> {
+        let many = matches!(self.app, App::Regression { workers, .. } if 2 * workers > 16);
+        let queues = many.then(|| "device.qmd.queues=32".to_owned());
+        let ideal = if self.by == By::Ideal { Setting::free().keys } else { Vec::new() };
+        queues.into_iter().chain(ideal).collect()
+    }
+
     /// Does the run, and compares what the threads computed with what a single thread computes.
     pub(super) fn figures(self, chip: &Chip) -> Result<Figures, String> {
         let name = self.app.queue(self.by);

@@ -82,13 +82,16 @@ pub(super) fn applications(full: bool) -> Vec<Case> {
     let mut all = Vec::new();
     for app in apps {
         let packets = matches!(app, App::Clusters { .. } | App::Firewall { .. } | App::Pairs { .. });
-        for by in [By::Software, By::Lanes, By::Device, By::Prepush] {
-            // Without packets nothing is pushed.
-            if by == By::Prepush && !packets {
+        for by in [By::Software, By::Lanes, By::Device, By::Prepush, By::Ideal] {
+            // Without packets nothing is pushed. A quick study has no oracle arm, and no claim is
+            // about pairs of threads alone.
+            let ideal = full && !matches!(app, App::Pairs { .. });
+            if by == By::Prepush && !packets || by == By::Ideal && !ideal {
                 continue;
             }
             all.extend((1..=if full { 2 } else { 1 }).map(|seed| Case { app, by, window: None, seed }));
-            let judged = by != By::Lanes && !matches!(app, App::Regression { .. } | App::Pairs { .. });
+            let judged =
+                ![By::Lanes, By::Ideal].contains(&by) && !matches!(app, App::Regression { .. } | App::Pairs { .. });
             if full && judged {
                 all.extend(["smallest", "largest"].map(|window| Case { app, by, window: Some(window), seed: 1 }));
             }

@@ -1,6 +1,6 @@
 //! What is run, as data: settings, loads, seeds. Loads were committed before the first gain was computed; after a quick run, prefetches
-//! became three packets ahead (a whole bulk before), and what explains a miss was added. Three cheap
-//! sweeps have got a second seed since, so that they have intervals. Part of `frozen.rules`.
+//! became three packets ahead (a whole bulk before), and what explains a miss was added. Since then every
+//! sweep has the seeds of the main experiment, and oracle arms and the latency of coherence were added. Part of `frozen.rules`.
 
 use super::loads::{LOADS, Load, Moves};
 use super::pairs::Push;
@@ -41,7 +41,7 @@ pub(super) struct Setting {
 const STREAM: u64 = 64;
 
 impl Setting {
-    /// As chosen.
+    /// The study's own choices.
     pub(super) fn chosen() -> Setting {
         Setting {
             keys: Vec::new(),
@@ -70,6 +70,28 @@ impl Setting {
         Setting { keys, ..Setting::chosen() }
     }
 
+    /// The device at its ideal, but for its clock and its SRAM's latency: a request takes no time on
+    /// its way, no number of requests under way binds, nothing waits for a request, and a program
+    /// asks for items long before it uses them.
+    fn ideal(mhz: u64, ns: u64) -> Setting {
+        let keys = [
+            "device.way=0".to_owned(),
+            "device.qmd.engines=2".to_owned(),
+            "device.qmd.retry=free".to_owned(),
+            "device.younger_stores=pass".to_owned(),
+            format!("device.outstanding={STREAM}"),
+            format!("device.qmd.depth={STREAM}"),
+            format!("device.clock_hz={mhz}000000"),
+            format!("device.qmd.latency={}", mhz * ns / 1000),
+        ];
+        Setting { keys: keys.into(), ahead: Some(STREAM), ..Setting::chosen() }
+    }
+
+    /// The oracle arm, [`IDEAL`].
+    pub(super) fn free() -> Setting {
+        Setting::ideal(IDEAL_CLOCK, 0)
+    }
+
     /// Dequeues ahead. An item's user holds the reorder buffer, and requests are not speculative: those of a bulk are under way at
     /// once, and no more. Items that no instruction uses hold nothing.
     pub(super) fn ahead(&self, moves: Moves) -> u64 {
@@ -95,8 +117,8 @@ const SWEPT: [&str; 8] =
     ["dequeue 1", "dequeue 2", "dequeue 4", "dequeue 16", "1-1 bulk 1", "1-1 bulk 8", "2-2 bulk 1", "8-8 bulk 8"];
 const PACED: [&str; 6] = ["1-1 bulk 1", "1-1 bulk 2", "1-1 bulk 4", "1-1 bulk 8", "1-1 bulk 16", "1-1 bulk 32"];
 
-/// Loads at whose queues several threads meet on a side.
-const SHARED: [&str; 9] = [
+/// Loads at whose queues several threads meet on a side, and two where the section is of one thread.
+const SHARED: [&str; 11] = [
     "dequeue 2",
     "dequeue 4",
     "dequeue 8",
@@ -106,6 +128,8 @@ const SHARED: [&str; 9] = [
     "2-2 bulk 32",
     "4-4 bulk 8",
     "8-8 bulk 8",
+    "1-1 bulk 8",
+    "1-1 bulk 32",
 ];
 
 /// Loads that HAQu has: one thread a side.
@@ -113,6 +137,41 @@ const HAQU: [&str; 4] = ["dequeue 1", "1-1 bulk 1", "1-1 bulk 8", "1-1 bulk 32"]
 
 /// Loads on which younger stores pass requests as well.
 const PASSING: [&str; 4] = ["1-1 bulk 1", "1-1 bulk 8", "2-2 bulk 1", "8-8 bulk 8"];
+
+/// The oracle arm of the ring: its critical section takes no time.
+pub(super) const FREE_SECTION: &str = "ring in a free section";
+/// The oracle arm of the device: [`Setting::ideal`] at [`IDEAL_CLOCK`], with an SRAM that takes no time.
+pub(super) const IDEAL: &str = "a free device";
+/// Megahertz of the fastest device that a chip may have: the cores' clock.
+const IDEAL_CLOCK: u64 = 2000;
+/// The oracle arm, where coherence takes as long as under [`SLOW_LINKS`].
+pub(super) const IDEAL_FAR: &str = "a free device, latency of coherence";
+/// Coherence takes longer: the cycles of a link of the cores' network.
+pub(super) const SLOW_LINKS: (&str, u64) = ("latency of coherence", 13);
+/// The oracle arm of prepush with a destination: nothing else brings packets to the consumer.
+pub(super) const NO_PREFETCH: [&str; 2] = ["nops, no prefetch", "nops, no prefetch, to the consumer"];
+/// Groups of the oracle arms of figure 14: the device at its ideal but for one property.
+pub(super) const IDEAL_BUT: [&str; 2] = ["a free device, SRAM latency", "a free device, device clock"];
+
+/// Loads with an oracle arm: those of figures 6, 7 and 8.
+const ORACLE: [&str; 16] = [
+    "dequeue 1",
+    "dequeue 2",
+    "dequeue 4",
+    "dequeue 8",
+    "dequeue 16",
+    "1-1 bulk 1",
+    "1-1 bulk 2",
+    "1-1 bulk 4",
+    "1-1 bulk 8",
+    "1-1 bulk 16",
+    "1-1 bulk 32",
+    "2-2 bulk 1",
+    "2-2 bulk 2",
+    "2-2 bulk 4",
+    "2-2 bulk 8",
+    "8-8 bulk 8",
+];
 
 /// Requests in flight.
 pub(super) const IN_FLIGHT: [u64; 7] = [1, 2, 4, 8, 16, 32, 64];
@@ -122,10 +181,14 @@ pub(super) const LATENCIES: [u64; 5] = [10, 100, 200, 500, 1000];
 pub(super) const CLOCKS: [u64; 5] = [100, 200, 300, 500, 2000];
 /// Cycles of a consumer's own work (figure 20).
 pub(super) const NOPS: [u64; 5] = [0, 50, 100, 200, 400];
-/// Of a packet, by producers and consumers, where the queue must not matter.
+/// Cycles that producers and consumers compute for a packet where the queue must not matter.
 pub(super) const LARGE: u64 = 20_000;
 /// Cycles between two packets that come, where an item's time is measured.
 pub(super) const PACE: u64 = 400;
+
+/// The number of seeds in a quick study and in a full one: those of the main experiment, so that two
+/// experiments are compared seed by seed.
+const SEEDS: [u64; 2] = [1, 3];
 
 fn on(
     group: &'static str,
@@ -133,17 +196,17 @@ fn on(
     loads: &'static [&'static str],
     setting: Setting,
 ) -> Experiment<Setting> {
-    Experiment::new((group, place), On::These(loads), setting)
+    Experiment::new((group, place), On::These(loads), setting).seeds(SEEDS)
 }
 
 /// The main experiment, windows, and what the claims need.
 fn claims() -> Vec<Experiment<Setting>> {
     let chosen = Setting::chosen;
     let main = Experiment::new((crate::kit::experiment::MAIN, ""), On::All(&QUICK), chosen());
-    let mut all = vec![main.seeds([2, 3]).quick()];
+    let mut all = vec![main.seeds([2, SEEDS[1]]).quick()];
     for window in ["smallest", "largest"] {
         let setting = Setting { window: Some(window), ..chosen() };
-        all.push(Experiment::new(("window", window), On::All(&QUICK), setting));
+        all.push(Experiment::new(("window", window), On::All(&QUICK), setting).seeds(SEEDS));
     }
     for requests in IN_FLIGHT {
         all.push(on("requests in flight", requests, &SWEPT, Setting::in_flight(requests)));
@@ -155,35 +218,61 @@ fn claims() -> Vec<Experiment<Setting>> {
     }
     for ns in LATENCIES {
         let setting = Setting::key(&format!("device.qmd.latency={ns}"));
-        all.push(on("SRAM latency", ns, &ONE, setting.clone()).seeds([1, 2]));
+        all.push(on("SRAM latency", ns, &ONE, setting.clone()));
         let ahead = Setting { ahead: Some(16), ..setting };
-        all.push(on("SRAM latency, dequeues ahead", ns, &ONE, ahead).seeds([1, 2]));
+        all.push(on("SRAM latency, dequeues ahead", ns, &ONE, ahead));
     }
     for mhz in CLOCKS {
         // The access takes 50 ns on every clock.
         let keys = vec![format!("device.clock_hz={mhz}000000"), format!("device.qmd.latency={}", mhz * 50 / 1000)];
         let setting = Setting { keys, ..chosen() };
-        all.push(on("device clock", mhz, &ONE, setting.clone()).seeds([1, 2]));
+        all.push(on("device clock", mhz, &ONE, setting.clone()));
         let ahead = Setting { ahead: Some(16), ..setting };
-        all.push(on("device clock, dequeues ahead", mhz, &ONE, ahead).seeds([1, 2]));
+        all.push(on("device clock, dequeues ahead", mhz, &ONE, ahead));
     }
     for nops in NOPS {
         let setting = Setting { work: [0, nops], ..chosen() };
-        all.push(on("nops", nops, &ONE, setting.clone()).seeds([1, 2]));
-        all.push(on("nops, to the consumer", nops, &ONE, Setting { push: Push::Consumer, ..setting }).seeds([1, 2]));
+        all.push(on("nops", nops, &ONE, setting.clone()));
+        all.push(on("nops, to the consumer", nops, &ONE, Setting { push: Push::Consumer, ..setting }));
     }
     for (group, push) in [("slow producer", Push::Shared), ("slow producer, to the consumer", Push::Consumer)] {
-        all.push(on(group, NOPS[4], &ONE, Setting { work: [NOPS[4], 0], push, ..chosen() }).seeds([1, 2]));
+        all.push(on(group, NOPS[4], &ONE, Setting { work: [NOPS[4], 0], push, ..chosen() }));
     }
-    all.push(on("large work", LARGE, &HEADLINE, Setting { work: [LARGE; 2], ..chosen() }).seeds([1, 3]));
+    all.push(on("large work", LARGE, &HEADLINE, Setting { work: [LARGE; 2], ..chosen() }));
     let paced = Setting { pace: PACE, ..chosen() };
     all.push(on("an item's time", PACE, &PACED, paced));
-    all.push(on("ring in a free section", "", &SHARED, Setting { model: Some("free-ring"), ..chosen() }));
+    all.push(on(FREE_SECTION, "", &SHARED, Setting { model: Some("free-ring"), ..chosen() }));
     for window in ["", "smallest", "largest"] {
         let setting = Setting { model: Some("haqu"), window: (!window.is_empty()).then_some(window), ..chosen() };
-        all.push(on("haqu", window, &HAQU, setting).seeds([1, 2]));
+        all.push(on("haqu", window, &HAQU, setting));
     }
     all.push(on("ring in the mode for many", "", &PACED, Setting { many: true, ..chosen() }));
+    all
+}
+
+/// The oracle arms, and the property of the model that binds beside them.
+fn oracles() -> Vec<Experiment<Setting>> {
+    let (group, cycles) = SLOW_LINKS;
+    let slow = format!("network.latency.link={cycles}");
+    let free = Setting::free();
+    let mut far = free.clone();
+    far.keys.push(slow.clone());
+    let mut all = vec![
+        on(IDEAL, "", &ORACLE, free),
+        on(group, cycles, &ORACLE, Setting::key(&slow)),
+        on(IDEAL_FAR, cycles, &ORACLE, far),
+    ];
+    for ns in [10, 50, 100, 200, 500] {
+        all.push(on(IDEAL_BUT[0], ns, &ONE, Setting::ideal(IDEAL_CLOCK, ns)));
+    }
+    for mhz in [100, 300, 500, 1000, 2000] {
+        all.push(on(IDEAL_BUT[1], mhz, &ONE, Setting::ideal(mhz, 0)));
+    }
+    for nops in [NOPS[0], NOPS[2], NOPS[4]] {
+        for (group, push) in NO_PREFETCH.into_iter().zip([Push::Shared, Push::Consumer]) {
+            all.push(on(group, nops, &ONE, Setting { work: [0, nops], prefetch: 0, push, ..Setting::chosen() }));
+        }
+    }
     all
 }
 
@@ -225,7 +314,7 @@ fn open() -> Vec<Experiment<Setting>> {
 
 /// All experiments on loads.
 pub(super) fn all() -> Vec<Experiment<Setting>> {
-    claims().into_iter().chain(open()).collect()
+    [claims(), oracles(), open()].concat()
 }
 
 /// The loads.

@@ -123,7 +123,7 @@ impl Caf {
         let mut chips = BTreeMap::new();
         let run = |case: apps::Case| {
             let made = |keys: &Vec<String>| self.chips[0].with(None, keys);
-            let chip = chips.entry(case.app.keys()).or_insert_with_key(made).clone()?;
+            let chip = chips.entry(case.keys()).or_insert_with_key(made).clone()?;
             Ok(Run { chip, window: case.window, work: Work::App(case) })
         };
         let names: Vec<String> = all.iter().map(|case| format!("{case:?}")).collect();

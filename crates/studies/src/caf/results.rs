@@ -2,6 +2,7 @@
 
 use super::apps::{App, By, Case};
 use super::cases::{self, CLOSED, OnMesh, PERCENT, SELDOM, interval};
+use super::experiments::IDEAL;
 use super::jobs::Caf;
 use super::loads::{ARMS, Load, RING};
 use super::mesh;
@@ -69,6 +70,11 @@ impl<'a> Results<'a> {
     /// The ratio of an arm's throughput to the ring's in the main experiment.
     pub(super) fn main(&self, load: &str, arm: usize) -> Option<Interval> {
         self.gain(("main", ""), load, arm)
+    }
+
+    /// An arm's throughput over the ring's with the device at its ideal.
+    pub(super) fn ideal(&self, load: &str, arm: usize) -> Option<Interval> {
+        self.gain((IDEAL, ""), load, arm)
     }
 
     /// The mean of a figure of an arm.

@@ -2,7 +2,7 @@
 
 use super::apps::{App, By};
 use super::cases::{APP_BULKS, APP_NOPS, REGRESSIONS};
-use super::experiments::IN_FLIGHT;
+use super::experiments::{IDEAL, IDEAL_FAR, IN_FLIGHT, NO_PREFETCH, SLOW_LINKS};
 use super::loads::{ARMS, CAF, QMD, RING, SOFTWARE};
 use super::results::Results;
 use super::run::Figures;
@@ -20,6 +20,20 @@ fn in_flight(results: &Results<'_>, group: &str, load: &str, arm: usize) -> Stri
     };
     let all: Vec<String> = IN_FLIGHT.iter().filter_map(at).collect();
     format!("`{group}`, {load}, {} over ring: {}", ARMS[arm], all.join(", "))
+}
+
+/// An arm's gain over the ring with the device at its ideal, and where coherence takes longer.
+fn oracle(results: &Results<'_>, load: &str, arm: usize) -> String {
+    let (slow, cycles) = SLOW_LINKS;
+    let place = cycles.to_string();
+    let of = |id: (&str, &str)| said(results.gain(id, load, arm));
+    format!(
+        "{load}, {} over ring: `{IDEAL}` {}, `{slow}`, {cycles} cycles a link, {}, both {}",
+        ARMS[arm],
+        of((IDEAL, "")),
+        of((slow, &place)),
+        of((IDEAL_FAR, &place))
+    )
 }
 
 /// Cycles an item in each arm.
@@ -42,9 +56,13 @@ pub(super) fn of(results: &Results<'_>, id: &str, part: &str) -> String {
     let passing = |load: &str, arm| in_flight(results, "dequeues ahead, stores pass", load, arm);
     let parts = match (id, part) {
         ("C1", "greatest") | ("C6", _) => {
-            vec![costs(results, "2-2 bulk 1"), ahead("2-2 bulk 1", CAF), passing("2-2 bulk 1", CAF)]
+            let ideal = oracle(results, "2-2 bulk 1", CAF);
+            vec![costs(results, "2-2 bulk 1"), ahead("2-2 bulk 1", CAF), passing("2-2 bulk 1", CAF), ideal]
         }
-        ("C1", _) => vec![costs(results, "1-1 bulk 8"), ahead("1-1 bulk 8", CAF), passing("1-1 bulk 8", CAF)],
+        ("C1", _) => {
+            let ideal = oracle(results, "1-1 bulk 8", CAF);
+            vec![costs(results, "1-1 bulk 8"), ahead("1-1 bulk 8", CAF), passing("1-1 bulk 8", CAF), ideal]
+        }
         ("C2", "1-1") => vec![baseline(results, ["1-1 bulk 8", "1-1 bulk 32"])],
         ("C2", _) => vec![baseline(results, ["2-2 bulk 8", "2-2 bulk 32"])],
         ("C3", "ring") => {
@@ -53,17 +71,23 @@ pub(super) fn of(results: &Results<'_>, id: &str, part: &str) -> String {
             vec![costs(results, "dequeue 2"), costs(results, "dequeue 16"), free]
         }
         ("C3", _) => vec![costs(results, "dequeue 2"), costs(results, "dequeue 16"), by_device(results)],
-        ("C4", _) => vec![costs(results, "dequeue 16"), free(results, "dequeue 16", QMD), sweep("dequeue 16", QMD)],
+        ("C4", _) => {
+            let ideal = oracle(results, "dequeue 16", QMD);
+            vec![costs(results, "dequeue 16"), free(results, "dequeue 16", QMD), sweep("dequeue 16", QMD), ideal]
+        }
         ("C5", "control plane") => {
             let of = |load: &str| format!("{load}: {}", said(results.main(load, QMD)));
             vec![format!("`main`: {}", ["1-1 bulk 1", "1-1 bulk 8", "1-1 bulk 32"].map(of).join(", "))]
         }
         ("C5", "no bulk") => {
             let ahead = ahead("1-1 bulk 1", CAF);
-            vec![costs(results, "1-1 bulk 1"), ahead, passing("1-1 bulk 1", CAF), mode(results, "1-1 bulk 1")]
+            let (mode, ideal) = (mode(results, "1-1 bulk 1"), oracle(results, "1-1 bulk 1", CAF));
+            vec![costs(results, "1-1 bulk 1"), ahead, passing("1-1 bulk 1", CAF), mode, ideal]
         }
-        ("C5", "bulk 16") => vec![costs(results, "1-1 bulk 16"), mode(results, "1-1 bulk 16")],
-        ("C5", _) => vec![costs(results, "1-1 bulk 32"), mode(results, "1-1 bulk 32")],
+        ("C5", part) => {
+            let load = if part == "bulk 16" { "1-1 bulk 16" } else { "1-1 bulk 32" };
+            vec![costs(results, load), mode(results, load), oracle(results, load, CAF)]
+        }
         ("C7", part) => {
             let arm = if part == "with prepush" { CAF } else { QMD };
             vec![
@@ -71,11 +95,17 @@ pub(super) fn of(results: &Results<'_>, id: &str, part: &str) -> String {
                 free(results, "8-8 bulk 8", arm),
                 sweep("8-8 bulk 8", arm),
                 passing("8-8 bulk 8", arm),
+                oracle(results, "8-8 bulk 8", arm),
             ]
         }
         ("C11" | "C12", "HAQu" | "HAQu wins") => vec![haqu(results)],
-        ("C11", _) => vec![costs(results, "1-1 bulk 8"), sweep("1-1 bulk 8", QMD), passing("1-1 bulk 8", QMD)],
-        ("C12", _) => vec![costs(results, "dequeue 1"), sweep("dequeue 1", QMD)],
+        ("C11", _) => {
+            let ideal = oracle(results, "1-1 bulk 8", QMD);
+            vec![costs(results, "1-1 bulk 8"), sweep("1-1 bulk 8", QMD), passing("1-1 bulk 8", QMD), ideal]
+        }
+        ("C12", _) => {
+            vec![costs(results, "dequeue 1"), sweep("dequeue 1", QMD), oracle(results, "dequeue 1", QMD)]
+        }
         ("C13", _) => vec![sensitivity(results, "SRAM latency", &["10", "100", "200", "500", "1000"])],
         ("C14", _) => vec![sensitivity(results, "device clock", &["100", "200", "300", "500", "2000"])],
         ("C15" | "C16", _) => vec![mesh(results)],
@@ -161,24 +191,31 @@ fn weights(results: &Results<'_>) -> String {
 }
 
 fn prepush(results: &Results<'_>) -> String {
-    let at = |nops: u64| {
+    let at = |groups: [&str; 2], nops: u64| {
         let nops = nops.to_string();
-        let both = [("nops", &*nops), ("nops, to the consumer", &*nops)];
+        let both = groups.map(|group| (group, &*nops));
         format!("{nops}: {}", said(results.against(both, "1-1 bulk 8", CAF)))
     };
-    format!("`nops`, into the consumer's cache over basic: {}", super::experiments::NOPS.map(at).join(", "))
+    let [usual, alone] = [["nops", "nops, to the consumer"], NO_PREFETCH];
+    format!(
+        "`nops`, into the consumer's cache over basic: {}; `{}`: {}",
+        super::experiments::NOPS.map(|nops| at(usual, nops)).join(", "),
+        NO_PREFETCH[0],
+        [0, 100, 400].map(|nops| at(alone, nops)).join(", ")
+    )
 }
 
-/// The gains of applications over the paper's software: by other software, the device, and the
-/// device with prepush.
+/// The gains of applications over the paper's software: by other software, the device, the device
+/// with prepush, and the device at its ideal.
 fn apps(results: &Results<'_>, apps: &[App]) -> String {
     let one = |app: &App| {
         let of = |by: By| said(results.app_gain(*app, by));
-        format!("{app:?}: {}, {}, {}", of(By::Lanes), of(By::Device), of(By::Prepush))
+        let all = [By::Lanes, By::Device, By::Prepush, By::Ideal].map(of);
+        format!("{app:?}: {}", all.join(", "))
     };
     let all: Vec<String> = apps.iter().map(one).collect();
     format!(
-        "`applications`, other software, the device, and with prepush, over the paper's software: {}",
+        "`applications`, other software, the device, with prepush, and `{IDEAL}`, over the paper's software: {}",
         all.join("; ")
     )
 }
@@ -193,6 +230,6 @@ fn traffic(results: &Results<'_>) -> String {
         let traffic = [0, 1, 2].map(|at| each(&|figures| figures.traffic[at]));
         format!("{by:?}: {}, {}", each(&|figures| figures.instructions), traffic.join(", "))
     };
-    let all = [By::Software, By::Lanes, By::Device, By::Prepush].map(of);
+    let all = [By::Software, By::Lanes, By::Device, By::Prepush, By::Ideal].map(of);
     format!("`firewall`, bulk 8, instructions, accesses, forwards, invalidations a packet: {}", all.join("; "))
 }

@@ -1,6 +1,7 @@
 //! What the paper leaves open, varied one at a time: the effect on a figure, and the tornado chart.
 
 use super::experiment::Draw;
+use super::figure::table;
 use super::samples::{Pair, Samples, over_programs};
 use crate::Unspecified;
 use crate::page::Figure;
@@ -65,6 +66,32 @@ impl<D: Draw, F> Tornado<'_, D, F> {
             }
         };
         self.items.iter().map(of).collect()
+    }
+
+    /// The table of other choices: the difference that each makes to the figure, pair by pair with
+    /// the main experiment on the same draws and seeds; `None` if nothing was run.
+    pub fn differences(&self, what: &str) -> Option<Figure> {
+        let row = |group: &str, place: &String| {
+            let usual = self.samples.beside(group, place);
+            let beside = |pair: &Pair<'_, D, F>| usual.iter().find(|other| other.same_sample(pair)).copied();
+            let both: Vec<Pair<'_, D, F>> =
+                self.samples.of(group, place).into_iter().filter(|pair| beside(pair).is_some()).collect();
+            let less = |pair: &Pair<'_, D, F>| {
+                let usual = beside(pair).map_or(f64::NAN, |usual| (self.value)(&usual));
+                (self.value)(pair) - usual
+            };
+            let (ours, less) = (over_programs(&both, self.value)?, over_programs(&both, less)?);
+            let half = less.half.map_or_else(|| "-".to_owned(), |half| format!("{half:.3}"));
+            let cells = [format!("{:.2}", ours.mean), format!("{:.2}", less.mean), half];
+            let place = if place.is_empty() { "so" } else { place };
+            Some([vec![group.to_owned(), place.to_owned()], cells.into()].concat())
+        };
+        let open = |group: &str| self.items.iter().any(|item| item.group == group);
+        let groups = self.samples.groups().into_iter().filter(|(group, _)| open(group));
+        let rows =
+            groups.flat_map(|(group, places)| places.iter().filter_map(|place| row(group, place)).collect::<Vec<_>>());
+        let header = ["item", "choice", "the figure", "against the one as chosen", "half its 95% interval"];
+        table("Each choice against the one that was made, pair by pair", &header, rows.collect(), what)
     }
 
     /// The tornado chart, items with the greatest effect first. `x` names the figure, `usual` is

@@ -25,6 +25,7 @@ pub(super) fn all(results: &Results<'_>) -> Vec<Figure> {
     let bulks: Vec<String> = BULKS.map(|bulk| bulk.to_string()).into();
     let figures = [
         queues::tornado(results),
+        queues::differences(results),
         queues::threads(results),
         queues::by(
             results,

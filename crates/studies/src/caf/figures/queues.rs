@@ -134,6 +134,13 @@ pub(super) fn tornado(results: &Results<'_>) -> Option<Figure> {
     tornado.figure(x, usual, &[])
 }
 
+/// The table of what each open choice changes, pair by pair.
+pub(super) fn differences(results: &Results<'_>) -> Option<Figure> {
+    let headline = headline(results);
+    let tornado = Tornado { items: &ITEMS, samples: &headline, value: gain };
+    tornado.differences("Throughput of the device with prepush over the ring's, mean of 1-1 and 8-8 at bulk 8.")
+}
+
 /// The samples of the two loads on which open choices are tried, with the ring and the device with
 /// prepush as arms; samples in which a run ended in a deadlock are left out.
 pub(in crate::caf) fn headline<'a>(results: &Results<'a>) -> Samples<'a, Load, Figures> {

@@ -46,7 +46,7 @@ pub(super) fn applications(results: &Results<'_>) -> Figure {
         let gain = |by: By| of_mean(results.app_gain(app, by));
         let kindest = results.app_kindest(app, By::Prepush);
         let kindest = kindest.map_or_else(|| "-".to_owned(), |(name, of)| format!("{:.2} ({name})", of.mean));
-        let gains = [gain(By::Device), gain(By::Prepush), kindest];
+        let gains = [gain(By::Device), gain(By::Prepush), kindest, gain(By::Ideal)];
         Some([vec![format!("{app:?}")], costs.into(), gains.into()].concat())
     };
     let rows = seen.into_iter().filter_map(row).collect();
@@ -59,6 +59,7 @@ pub(super) fn applications(results: &Results<'_>) -> Figure {
         "qmd over software",
         "caf over software",
         "caf, kindest window",
+        "a free device",
     ];
     let note = "Cycles a packet, a job, an iteration. The paper's software is the ring, a slot a worker for the distributor, and a master \
         with a ring to and from each worker for the regression. Other software has a queue of its own for each pair of threads; for the \
