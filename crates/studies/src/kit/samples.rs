@@ -109,6 +109,27 @@ impl<'a, D: Draw, F> Samples<'a, D, F> {
         self.main().into_iter().filter(has).collect()
     }
 
+    /// Counts the draws that an arm of an experiment ran under several seeds, and those among them for
+    /// which every seed gave the same figures.
+    pub fn alike(&self) -> [usize; 2]
+    where
+        F: PartialEq,
+    {
+        let mut counts = [0; 2];
+        for (at, (id, first)) in self.0.iter().enumerate() {
+            let same = |(other, sample): &&(Id, Sample<'a, D, F>)| other == id && sample.draw == first.draw;
+            let seeds: Vec<&Sample<'a, D, F>> = self.0[at..].iter().filter(same).map(|(_, sample)| sample).collect();
+            if seeds.len() < 2 || self.0[..at].iter().any(|other| same(&other)) {
+                continue;
+            }
+            for (arm, figures) in first.arms.iter().enumerate() {
+                let all = seeds.iter().all(|sample| sample.arms.get(arm) == Some(figures));
+                counts = [counts[0] + 1, counts[1] + usize::from(all)];
+            }
+        }
+        counts
+    }
+
     /// The groups of experiments in order, each with its places.
     pub fn groups(&self) -> Vec<(&'static str, Vec<String>)> {
         let mut groups: Vec<(&'static str, Vec<String>)> = Vec::new();
@@ -200,6 +221,20 @@ mod tests {
         let pairs: Vec<Pair<'_, Drawn, f64>> =
             of.iter().map(|(program, value)| Pair { program, again: 0, off: value, on: value }).collect();
         over_programs(&pairs, |pair| *pair.on).unwrap()
+    }
+
+    /// The second arm gives the same figure under both seeds, and so does nothing else; a draw under
+    /// a single seed is not counted.
+    #[test]
+    fn arms_that_no_seed_changes_are_counted() {
+        let draws = [Drawn("a", 0), Drawn("b", 0)];
+        let figures = [1.0, 2.0, 3.0];
+        let mut samples = Samples::default();
+        for (draw, again, off) in [(0, 0, 0), (0, 1, 1), (1, 0, 0)] {
+            let arms = vec![&figures[off], &figures[2]];
+            samples.push((MAIN, String::new()), Sample::with(&draws[draw], again, arms));
+        }
+        assert_eq!(samples.alike(), [2, 1]);
     }
 
     #[test]
