@@ -169,7 +169,8 @@ typedef enum baton_lock_kind {
     BATON_GOMP_MUTEX = 21, /* libgomp's mutex: reads up to n times (300,000) while the lock is held, then sleeps */
     BATON_ADAPTIVE = 13, /* mutex: up to n tries (100), fewer where waiters before needed few, then sleep in the kernel */
     BATON_FUTEX = 8, /* mutex of three states: sleep in the kernel at once */
-    BATON_PLAIN = 20 /* mutex of three states whose waiters wait by any policy; an unlock is one subtraction */
+    BATON_PLAIN = 20, /* mutex of three states whose waiters wait by any policy; an unlock is one subtraction */
+    BATON_FAIR = 22 /* mutex: any thread may take it while it is free, until the oldest waiter has been passed over for 500 us */
 } baton_lock_kind;
 
 /* Makes a free lock, or returns NULL. `wait` is the policy by which waiters wait (`baton list waits`): "pause",

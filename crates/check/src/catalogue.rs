@@ -8,7 +8,7 @@
 pub struct Entry {
     /// The algorithm's module in `baton_sync`, which [`room`] makes from its name in the registry.
     pub room: &'static str,
-    /// Abilities to test: of a lock `tries`, `gives_up`, `in_order`; of an event `oldest_first`; of
+    /// Abilities to test: of a lock `tries`, `gives_up`, `in_order`, `hands_over`; of an event `oldest_first`; of
     /// a queue `shared` (any number of threads on each side), `in_bulk` and `in_device`; of a
     /// reader-writer lock `turns`.
     pub abilities: &'static [&'static str],
@@ -236,6 +236,9 @@ macro_rules! ability_tests {
     };
     (in_bulk $world:ty) => {
         $crate::contract_tests! { bulk, $world, Queue: bulk_and_burst together }
+    };
+    (hands_over $world:ty) => {
+        $crate::contract_tests! { ability, $world, Lock<$crate::watch::Watched<Machine>>: order }
     };
     (in_order $world:ty) => {
         $crate::contract_tests! { ability, $world, Lock<$crate::watch::Watched<Machine>>: order }

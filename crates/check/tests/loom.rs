@@ -26,6 +26,18 @@ mod locks {
         lock::freed_by_the_last::<Loom, Granted>();
         ability::tries_among_waiters::<Loom, Granted>();
     }
+
+    /// Tests a fair lock that hands itself over whenever a thread waits. The default of 500
+    /// microseconds does not pass in a checker's execution.
+    #[test]
+    fn a_fair_lock_without_patience() {
+        use baton_check::contract::{ability, lock};
+        use baton_check::world::{Loom, World};
+        type Hurried = baton_sync::lock::fair::Fair<<Loom as World>::M, 0>;
+        lock::exclusion::<Loom, Hurried>();
+        lock::freed_by_the_last::<Loom, Hurried>();
+        ability::giving_up_together::<Loom, Hurried>();
+    }
 }
 
 mod barriers {

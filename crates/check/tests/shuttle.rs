@@ -21,6 +21,19 @@ mod locks {
         lock::freed_by_the_last::<Shuttle, Granted>();
         ability::tries_among_waiters::<Shuttle, Granted>();
     }
+
+    /// Tests a fair lock that hands itself over whenever a thread waits. The default of 500
+    /// microseconds does not pass in a checker's execution.
+    #[test]
+    fn a_fair_lock_without_patience() {
+        use baton_check::contract::{ability, lock};
+        use baton_check::world::{Shuttle, World};
+        type Hurried = baton_sync::lock::fair::Fair<<Shuttle as World>::M, 0>;
+        lock::exclusion::<Shuttle, Hurried>();
+        lock::freed_by_the_last::<Shuttle, Hurried>();
+        ability::giving_up_together::<Shuttle, Hurried>();
+        ability::giving_up_among_waiters::<Shuttle, Hurried>();
+    }
 }
 
 mod barriers {

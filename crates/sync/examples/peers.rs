@@ -6,7 +6,7 @@
 
 use baton_machine::{Native, Wait};
 use baton_sync::queue::{RawQueue, mpmc, spsc};
-use baton_sync::{ManyToMany, Mutex, OneToOne, RwLock, Semaphore, queue_of};
+use baton_sync::{FairMutex, ManyToMany, Mutex, OneToOne, RwLock, Semaphore, queue_of};
 use std::hint::black_box;
 use std::process::ExitCode;
 
@@ -55,6 +55,7 @@ macro_rules! programs {
 programs! {
     "nothing" "empty loop": 0u64, object item => core::convert::identity(item);
     "mutex" "baton::Mutex": Mutex::<u64>::new(0), lock item => drop(black_box(lock.lock()));
+    "mutex" "baton::FairMutex": FairMutex::<u64>::new(0), lock item => drop(black_box(lock.lock()));
     "mutex" "parking_lot::Mutex": parking_lot::Mutex::new(0u64), lock item => drop(black_box(lock.lock()));
     "mutex" "std::sync::Mutex": std::sync::Mutex::new(0u64), lock item => drop(black_box(lock.lock()));
     "read" "baton::RwLock": RwLock::<u64>::new(0), lock item => drop(black_box(lock.read()));

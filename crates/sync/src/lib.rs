@@ -23,6 +23,7 @@
 //! | [`api`] | the algorithms as types for Rust programs: sizes, orders, limits |
 //! | `monitors` | cells that waiters of `1spinner` watch; a machine keeps them for ever |
 //! | [`nodes`] | queue nodes, of which each thread keeps a free list for all locks and events |
+//! | `ring` | rings of waiters' nodes, behind one word |
 //!
 //! Rules of this crate: no `std::sync::atomic`, no simulator type, a comment that justifies every
 //! ordering, and one that states the invariant of every `unsafe`. Algorithms wait by
@@ -50,5 +51,6 @@ pub mod semaphore;
 mod token;
 
 mod registry;
+mod ring;
 
 pub use api::*;

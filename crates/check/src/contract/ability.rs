@@ -6,7 +6,7 @@ use crate::watch::Watched;
 use crate::world::{Scenario, Shared, World, share};
 use baton_machine::units::Nanos;
 use baton_machine::{Atomic, Clock, Deadline, Machine, Ordering, Slot, Wait};
-use baton_sync::lock::{Fifo, RawLock, TimedLock, Token, TryLock};
+use baton_sync::lock::{Fifo, HandOver, RawLock, TimedLock, Token, TryLock};
 
 /// A try takes a free lock, and fails on a held one without waiting for its holder.
 pub fn tries<W: World, L: TryLock<W::M>>() {
@@ -189,10 +189,10 @@ pub fn giving_up_among_waiters<W: World, L: TimedLock<W::M>>() {
     }
 }
 
-/// First come, first served. While the lock is held, guests come one after another, each when the
+/// First come, first served, if each holder hands the lock over. While the lock is held, guests come one after another, each when the
 /// previous one has begun to wait. They get in in that order, and after them the holder, which asks
 /// for the lock again at once.
-pub fn order<W: World, L: RawLock<Watched<W::M>> + Fifo>() {
+pub fn order<W: World, L: HandOver<Watched<W::M>>>() {
     for wait in waits::<W>(&L::INFO) {
         W::run(move || {
             let shared = share::<W::M, _>(Queue::<W::M, L>::new());
@@ -250,7 +250,7 @@ unsafe impl<M: Machine, L: Sync> Sync for Queue<M, L> {}
 // SAFETY: the list is accessed only under the lock, or after the guests have ended.
 unsafe impl<M: Machine, L: Send> Send for Queue<M, L> {}
 
-impl<M: Machine, L: RawLock<Watched<M>>> Queue<M, L> {
+impl<M: Machine, L: HandOver<Watched<M>>> Queue<M, L> {
     fn new() -> Self {
         Queue { lock: L::new(), stage: Stage::new(), served: M::Slot::new(Vec::new()) }
     }
@@ -260,7 +260,7 @@ impl<M: Machine, L: RawLock<Watched<M>>> Queue<M, L> {
         self.stage.step();
         self.stage.wait_for(1 + comers as u32);
         // SAFETY: this guest took the lock above.
-        unsafe { self.lock.unlock(token, wait) };
+        unsafe { self.lock.unlock_fair(token, wait) };
         self.enter(comers, self.lock.lock(wait), wait);
     }
 
@@ -275,7 +275,7 @@ impl<M: Machine, L: RawLock<Watched<M>>> Queue<M, L> {
         // SAFETY: the token means that this guest holds the lock.
         unsafe {
             self.served.write(|served| (*served).push(i));
-            self.lock.unlock(token, wait);
+            self.lock.unlock_fair(token, wait);
         }
     }
 

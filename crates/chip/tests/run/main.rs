@@ -12,6 +12,7 @@ mod config;
 mod contract;
 mod device_barrier;
 mod energy;
+mod fairness;
 mod flows;
 mod gomp_mutex;
 mod instructions;

@@ -1,27 +1,74 @@
 //! Crates that others may use by themselves can be packaged: with all that their packages need, and without the rest of the tree.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 
 /// The crates, each behind those that it depends on.
 const CRATES: [&str; 5] = ["units", "machine", "sync", "noc", "trace"];
 
-fn cargo(arguments: &[&str]) -> String {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    // A target folder of its own: cargo holds the other one while the tests run, and this builds nothing.
-    command.current_dir(root).env("CARGO_TARGET_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).join("package"));
-    let output = command.args(arguments).output().unwrap();
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// The target folder of these tests: cargo holds the other one while the tests run.
+fn target() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("package")
+}
+
+fn run(command: &mut Command) -> String {
+    let output = command.output().unwrap_or_else(|e| panic!("{command:?}: {e}"));
     assert!(output.status.success(), "{command:?}\n{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
 }
 
+fn cargo_in(folder: &Path, arguments: &[&str]) -> String {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    run(command.current_dir(folder).env("CARGO_TARGET_DIR", target()).args(arguments))
+}
+
+fn cargo(arguments: &[&str]) -> String {
+    cargo_in(&root(), arguments)
+}
+
+/// Packages the crates once. Returns the folder of the packages.
+fn packages() -> &'static Path {
+    static PACKAGES: OnceLock<PathBuf> = OnceLock::new();
+    PACKAGES.get_or_init(|| {
+        let mut arguments = vec!["package", "--offline", "--allow-dirty", "--no-verify", "--quiet"];
+        let packages = CRATES.map(|name| format!("-p=baton-{name}"));
+        arguments.extend(packages.iter().map(String::as_str));
+        cargo(&arguments);
+        target().join("package")
+    })
+}
+
+/// The program of `examples/rust` lies outside of the tree, and takes the library from the packages.
+#[test]
+fn a_program_is_built_with_the_packages() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let mut manifest = std::fs::read_to_string(root().join("examples/rust/Cargo.toml")).unwrap();
+    manifest.push_str("\n[patch.crates-io]\n");
+    for name in ["units", "machine", "sync"] {
+        let package = format!("baton-{name}-{}", env!("CARGO_PKG_VERSION"));
+        run(Command::new("tar").arg("-xzf").arg(packages().join(format!("{package}.crate"))).arg("-C").arg(folder));
+        manifest.push_str(&format!("baton-{name} = {{ path = \"{package}\" }}\n"));
+    }
+    std::fs::write(folder.join("Cargo.toml"), manifest).unwrap();
+    std::fs::create_dir(folder.join("src")).unwrap();
+    std::fs::copy(root().join("examples/rust/src/main.rs"), folder.join("src/main.rs")).unwrap();
+    // The same versions of other people's crates as here, which are all on this machine.
+    std::fs::copy(root().join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
+    cargo_in(folder, &["build", "--offline", "--quiet"]);
+    let text = "one two\nthree two one\nfour two";
+    let counted = run(Command::new(target().join("debug/words")).arg(text));
+    assert_eq!(counted, "3 two\n2 one\n1 four\n");
+}
+
 #[test]
 fn crates_for_others_can_be_packaged() {
-    let mut arguments = vec!["package", "--offline", "--allow-dirty", "--no-verify", "--quiet"];
-    let packages = CRATES.map(|name| format!("-p=baton-{name}"));
-    arguments.extend(packages.iter().map(String::as_str));
-    cargo(&arguments);
+    packages();
     let manifest = cargo(&["metadata", "--offline", "--no-deps", "--format-version=1"]);
     let metadata: serde_json::Value = serde_json::from_str(&manifest).unwrap();
     for name in CRATES {

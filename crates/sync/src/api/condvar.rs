@@ -127,8 +127,9 @@ impl<W> core::fmt::Debug for Condvar<W> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::mutex::{FutexMutex, McsMutex, Mutex, Raw};
+    use super::super::mutex::{FutexMutex, McsMutex, Mutex};
     use super::super::policy::Pause;
+    use super::super::raw::Raw;
     use super::*;
     use baton_machine::units::Nanos;
     use baton_machine::{Clock, Machine};

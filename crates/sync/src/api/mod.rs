@@ -22,10 +22,15 @@
 
 mod barrier;
 mod condvar;
+#[cfg(any(test, feature = "deadlocks"))]
+pub mod deadlocks;
 mod mutex;
 mod once;
+#[cfg(any(test, feature = "poison"))]
+pub mod poison;
 mod policy;
 mod queue;
+mod raw;
 mod rwlock;
 mod semaphore;
 
@@ -43,5 +48,6 @@ pub use queue::{
     Ends, Kind, ManyReceivers, ManySenders, ManyToMany, ManyToOne, OneToMany, OneToOne, Receiver, Sender, queue_of,
     queue_with,
 };
+pub use raw::{Held, Raw};
 pub use rwlock::{RawTurns, ReadRecursively, RwLock, RwLockReadGuard, RwLockUpgradableReadGuard, RwLockWriteGuard};
 pub use semaphore::{Permit, Semaphore};

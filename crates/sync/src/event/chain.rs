@@ -21,6 +21,7 @@
 use super::{Ended, EventInfo, RawEvent};
 use crate::lock::ZeroInit;
 use crate::nodes::{self, Node};
+use crate::ring::{self, Link};
 use baton_machine::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use baton_machine::cell::Ptr;
 use baton_machine::{Atomic, Counted, Deadline, Machine, Wait, WaitResult};
@@ -45,9 +46,6 @@ impl Chain<baton_machine::Native> {
         Chain(baton_machine::native::cell::NativeAtomic::new(0))
     }
 }
-
-/// A node in the ring or in a chain, or null.
-type Link<M> = Ptr<Node<M>>;
 
 /// The waiters of a broadcast that a waiter must still wake ([`Chain::wake_next`]).
 #[must_use = "the other waiters of a broadcast would sleep for ever"]
@@ -98,46 +96,17 @@ impl<M: Machine> Chain<M> {
         }
     }
 
-    /// Takes `node` out of the ring that ends with `last`. Returns the new last node.
-    ///
-    /// # Safety
-    /// The caller has the guard, and `node` is in the ring.
-    unsafe fn unlink(last: Link<M>, node: &Node<M>) -> Link<M> {
-        // Relaxed for all: the guard orders accesses to the ring.
-        let (front, behind) = (node.prev.load(Relaxed), node.next.load(Relaxed));
-        if core::ptr::eq(front.0, node) {
-            return Ptr::NULL;
-        }
-        // SAFETY: nodes in the ring are alive, because removing them needs the guard.
-        unsafe {
-            (*front.0).next.store(behind, Relaxed);
-            (*behind.0).prev.store(front, Relaxed);
-        }
-        if core::ptr::eq(last.0, node) { front } else { last }
-    }
-
     /// Puts `node` into the ring, as the waiter that came last.
     ///
     /// # Safety
     /// The node lives, and no other thread uses it, until [`leave`](Chain::leave).
     pub unsafe fn join(&self, node: &Node<M>, wait: Wait) {
-        let own = Ptr(core::ptr::from_ref(node).cast_mut());
         let last = self.take_guard(wait);
-        // Relaxed for all: the guard publishes the node.
+        // Relaxed: the guard publishes the node.
         node.waiting.store(WAITING, Relaxed);
-        let (front, behind) = match NonNull::new(last.0) {
-            // SAFETY: a node in the ring is alive, because removing it needs the guard.
-            Some(last_node) => (last, unsafe { last_node.as_ref() }.next.load(Relaxed)),
-            None => (own, own),
-        };
-        node.prev.store(front, Relaxed);
-        node.next.store(behind, Relaxed);
-        // SAFETY: both are nodes of the ring, or this node.
-        unsafe {
-            (*front.0).next.store(own, Relaxed);
-            (*behind.0).prev.store(own, Relaxed);
-        }
-        self.give_guard(own, wait);
+        // SAFETY: this thread has the guard, and the node lives until it leaves.
+        let last = unsafe { ring::add(last, node) };
+        self.give_guard(last, wait);
         // SeqCst: pairs with the fence in `is_idle`.
         M::fence(SeqCst);
     }
@@ -165,7 +134,7 @@ impl<M: Machine> Chain<M> {
             Ok(_) => {
                 let last = self.take_guard(wait);
                 // SAFETY: this thread has the guard, and no other thread removes a leaving node.
-                let last = unsafe { Self::unlink(last, node) };
+                let last = unsafe { ring::remove(last, node) };
                 self.give_guard(last, wait);
                 return (false, Rest(Ptr::NULL));
             }
@@ -219,11 +188,8 @@ impl<M: Machine> Chain<M> {
         let mut count = 0;
         // Relaxed for all but the exchange: the guard protects the ring, and the store of NOTIFIED
         // publishes the chain.
-        let mut at = match NonNull::new(last.0) {
-            // SAFETY: a node in the ring is alive, because removing it needs the guard.
-            Some(last_node) => unsafe { last_node.as_ref() }.next.load(Relaxed),
-            None => Ptr::NULL,
-        };
+        // SAFETY: this thread has the guard.
+        let mut at = unsafe { ring::first(last) }.map_or(Ptr::NULL, |first| Ptr(first.as_ptr()));
         let stop = last;
         while !at.is_null() && count < most {
             // SAFETY: the node is in the ring, and a node that is called lives until it is notified.
@@ -234,7 +200,7 @@ impl<M: Machine> Chain<M> {
             // leaves.
             if node.waiting.compare_exchange(WAITING, CALLED, Relaxed, Relaxed).is_ok() {
                 // SAFETY: this thread has the guard, and the node is in the ring.
-                last = unsafe { Self::unlink(last, node) };
+                last = unsafe { ring::remove(last, node) };
                 node.next.store(Ptr::NULL, Relaxed);
                 match end {
                     Some(end) => end.next.store(at, Relaxed),

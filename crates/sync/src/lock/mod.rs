@@ -108,6 +108,28 @@ pub trait Fifo {
     fn is_free(&self) -> bool;
 }
 
+/// A lock whose unlock can hand it to a waiter.
+///
+/// # Safety
+/// The rules of [`RawLock`] hold.
+pub unsafe trait HandOver<M: Machine>: RawLock<M> {
+    /// Releases the lock. If threads wait for it, one of them holds it then, and no other thread can
+    /// take it first.
+    ///
+    /// # Safety
+    /// As [`RawLock::unlock`].
+    unsafe fn unlock_fair(&self, token: Self::Token, wait: Wait);
+}
+
+// SAFETY: an unlock of a lock that serves in order of arrival passes it to the next waiter.
+unsafe impl<M: Machine, L: RawLock<M> + Fifo> HandOver<M> for L {
+    #[inline]
+    unsafe fn unlock_fair(&self, token: Self::Token, wait: Wait) {
+        // SAFETY: the caller holds the lock by `token`.
+        unsafe { self.unlock(token, wait) };
+    }
+}
+
 /// A lock that is free when all of its bytes are zero.
 ///
 /// # Safety

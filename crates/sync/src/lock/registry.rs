@@ -11,8 +11,9 @@ use std::fmt;
 
 /// Passes every lock to the macro named in brackets, after the tokens that follow the brackets: its
 /// module, its type, its mutex for Rust programs ([`api`](crate::api)) and its abilities. These are
-/// `tries` ([`TryLock`]), `gives_up` ([`TimedLock`]) and `in_order` ([`Fifo`](super::Fifo)), in
-/// this order. The list has the order of the documentation.
+/// `tries` ([`TryLock`]), `gives_up` ([`TimedLock`]), `in_order` ([`Fifo`](super::Fifo)) and
+/// `hands_over` ([`HandOver`](super::HandOver), of a lock without an order), in this order. The list
+/// has the order of the documentation.
 #[macro_export]
 macro_rules! every_lock {
     ([$($then:tt)*] $($before:tt)*) => {
@@ -39,6 +40,7 @@ macro_rules! every_lock {
             adaptive::Adaptive AdaptiveMutex [tries gives_up],
             futex::Futex FutexMutex [tries gives_up],
             plain::Plain PlainMutex [tries gives_up],
+            fair::Fair FairMutex [tries gives_up hands_over],
         }
     };
 }
@@ -158,6 +160,9 @@ macro_rules! bit {
     };
     (in_order) => {
         4
+    };
+    (hands_over) => {
+        0
     };
 }
 
