@@ -14,6 +14,7 @@
 //! | [`barrier`] | all threads arrive before any continues |
 //! | [`event`] | wait for a condition, notify one or all |
 //! | [`queue`] | bounded queues |
+//! | [`processes`] | bounded queues between processes, which outlive processes that are killed |
 //! | [`flow`] | queues with flows: atomic, ordered, parallel, directed |
 //! | [`deque`] | the work-stealing deque of Chase and Lev |
 //! | [`rwlock`] | any number of readers at a time, or one writer |
@@ -44,6 +45,7 @@ pub mod lock;
 mod monitors;
 pub mod nodes;
 pub mod once;
+pub mod processes;
 pub mod queue;
 pub mod region;
 pub mod rwlock;
