@@ -67,9 +67,9 @@ impl Installed {
 
     /// Compiles and links an example with `flags`. Returns the path of the program.
     fn compile(&self, compiler: &str, source: &str, flags: &[String]) -> PathBuf {
-        let name = format!("{source}.{}", flags.len()).replace('.', "-");
-        let program = self.0.path().join(name);
-        let source = root().join("examples/capi").join(source);
+        let source = root().join("examples").join(source);
+        let name = source.file_name().unwrap().to_str().unwrap();
+        let program = self.0.path().join(format!("{name}.{}", flags.len()).replace('.', "-"));
         let strict = ["-Wall", "-Wextra", "-Werror", "-pedantic", "-O1"];
         run(Command::new(compiler).args(strict).arg("-o").arg(&program).arg(source).args(flags).arg("-lpthread"));
         program
@@ -89,7 +89,7 @@ fn the_c_example_counts_under_every_lock() {
         return;
     }
     let installed = Installed::new();
-    let counter = installed.compile(cc, "counter.c", &installed.flags(&["--cflags", "--libs"]));
+    let counter = installed.compile(cc, "capi/counter.c", &installed.flags(&["--cflags", "--libs"]));
     for lock in baton_sync::lock::LOCKS {
         let parks = lock.wait(Some(baton_machine::Wait::SpinPark(128))).is_ok();
         let output = run(installed.start(&counter).arg(lock.name).args(parks.then_some("spin-park")));
@@ -111,7 +111,7 @@ fn the_static_library_needs_no_other() {
     let mut flags = installed.flags(&["--cflags"]);
     flags.push(installed.lib().join("libbaton.a").display().to_string());
     flags.extend(["-ldl", "-lm", "-lgcc_s"].map(ToOwned::to_owned));
-    let counter = installed.compile(cc, "counter.c", &flags);
+    let counter = installed.compile(cc, "capi/counter.c", &flags);
     run(Command::new(counter).arg("clh"));
 }
 
@@ -122,7 +122,7 @@ fn the_cpp_example_guards_its_accounts() {
         return;
     }
     let installed = Installed::new();
-    let guard = installed.compile(cpp, "guard.cpp", &installed.flags(&["--cflags", "--libs"]));
+    let guard = installed.compile(cpp, "capi/guard.cpp", &installed.flags(&["--cflags", "--libs"]));
     assert_eq!(run(&mut installed.start(&guard)).stdout, b"sum 8000\n");
 }
 
@@ -135,7 +135,7 @@ fn objects_in_static_memory_run_a_pipeline() {
     let installed = Installed::new();
     let mut flags = installed.flags(&["--cflags", "--libs"]);
     flags.push("-std=gnu11".to_owned());
-    let pipeline = installed.compile(cc, "pipeline.c", &flags);
+    let pipeline = installed.compile(cc, "capi/pipeline.c", &flags);
     assert_eq!(run(&mut installed.start(&pipeline)).stdout, b"sum 333283335000 of 333283335000\n");
 }
 
@@ -149,8 +149,38 @@ fn the_cpp_classes_fit_the_standards_guards() {
     for standard in ["-std=c++17", "-std=c++20"] {
         let mut flags = installed.flags(&["--cflags", "--libs"]);
         flags.push(standard.to_owned());
-        let objects = installed.compile(cpp, "objects.cpp", &flags);
+        let objects = installed.compile(cpp, "capi/objects.cpp", &flags);
         assert_eq!(run(&mut installed.start(&objects)).stdout, b"sum 12497500, filled 1 time\n", "{standard}");
+    }
+}
+
+#[test]
+fn the_c_and_the_cpp_pipeline_index_a_folder() {
+    const NAME: &str = "the_c_and_the_cpp_pipeline_index_a_folder";
+    let (Some(cc), Some(cpp)) = (program("cc", NAME), program("c++", NAME)) else { return };
+    if program("pkg-config", NAME).is_none() {
+        return;
+    }
+    let installed = Installed::new();
+    let folder = installed.0.path().join("folder");
+    std::fs::create_dir_all(folder.join("sub")).unwrap();
+    std::fs::write(folder.join("a"), "One two, two-three").unwrap();
+    std::fs::write(folder.join("sub/b"), "two FOUR4four").unwrap();
+    let flags = installed.flags(&["--cflags", "--libs"]);
+    let index =
+        [(cc, "index.c", "-std=gnu11"), (cpp, "index.cpp", "-std=c++17")].map(|(compiler, source, standard)| {
+            let flags = [&flags[..], &[standard.to_owned()]].concat();
+            installed.compile(compiler, &format!("queues/{source}"), &flags)
+        });
+    for index in index {
+        for threads in ["1", "3"] {
+            let output = run(installed.start(&index).arg(&folder).arg(threads));
+            let said = String::from_utf8_lossy(&output.stdout);
+            assert_eq!(said, "2 files, 7 words, 4 different ones\n3 two\n2 four\n1 one\n1 three\n");
+        }
+        let missing = installed.start(&index).arg(folder.join("none")).output().unwrap();
+        assert_eq!(missing.status.code(), Some(1));
+        assert!(String::from_utf8_lossy(&missing.stderr).contains("No such file"));
     }
 }
 

@@ -43,12 +43,11 @@ fn packages() -> &'static Path {
     })
 }
 
-/// The program of `examples/rust` lies outside of the tree, and takes the library from the packages.
-#[test]
-fn a_program_is_built_with_the_packages() {
+/// Builds a program outside of the tree, which takes the library from the packages.
+fn build(example: &str) {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    let mut manifest = std::fs::read_to_string(root().join("examples/rust/Cargo.toml")).unwrap();
+    let mut manifest = std::fs::read_to_string(root().join(example).join("Cargo.toml")).unwrap();
     manifest.push_str("\n[patch.crates-io]\n");
     for name in ["units", "machine", "sync"] {
         let package = format!("baton-{name}-{}", env!("CARGO_PKG_VERSION"));
@@ -57,10 +56,23 @@ fn a_program_is_built_with_the_packages() {
     }
     std::fs::write(folder.join("Cargo.toml"), manifest).unwrap();
     std::fs::create_dir(folder.join("src")).unwrap();
-    std::fs::copy(root().join("examples/rust/src/main.rs"), folder.join("src/main.rs")).unwrap();
+    std::fs::copy(root().join(example).join("src/main.rs"), folder.join("src/main.rs")).unwrap();
     // The same versions of other people's crates as here, which are all on this machine.
     std::fs::copy(root().join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
     cargo_in(folder, &["build", "--offline", "--quiet"]);
+}
+
+#[test]
+fn programs_are_built_with_the_packages() {
+    build("examples/queues/rust");
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir_all(folder.path().join("sub")).unwrap();
+    std::fs::write(folder.path().join("a"), "One two, two-three").unwrap();
+    std::fs::write(folder.path().join("sub/b"), "two FOUR4four").unwrap();
+    let indexed = run(Command::new(target().join("debug/index")).arg(folder.path()).arg("3"));
+    assert_eq!(indexed, "2 files, 7 words, 4 different ones\n3 two\n2 four\n1 one\n1 three\n");
+
+    build("examples/rust");
     let text = "one two\nthree two one\nfour two";
     let counted = run(Command::new(target().join("debug/words")).arg(text));
     assert_eq!(counted, "3 two\n2 one\n1 four\n");
