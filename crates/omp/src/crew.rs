@@ -26,7 +26,7 @@ struct Seat<M: Machine> {
 }
 
 // SAFETY: in state 1 only the thread that took the seat accesses `body`, from state 2 on only the
-// seat's own thread (Release and Acquire on the state).
+// seat's own thread (Release and Acquire on the state). State 1 ends by that thread's store alone.
 unsafe impl<M: Machine> Sync for Seat<M> {}
 // SAFETY: a `Body` may be sent to another thread.
 unsafe impl<M: Machine> Send for Seat<M> {}
@@ -77,8 +77,15 @@ impl<M: Machine> Crew<M> {
     /// Lets each thread return when it has ended its body. The crew runs no further body.
     pub fn dismiss(&self) {
         for seat in self.seats.iter() {
-            // Release: the crew's threads see what the caller did before.
-            seat.state.swap(DISMISSED, Release);
+            let mut seen = FREE;
+            // Release: the crew's threads see what the caller did before. Relaxed on failure: the
+            // exchange is tried again.
+            while let Err(now) = seat.state.compare_exchange(seen, DISMISSED, Release, Relaxed) {
+                // A thread that has taken the seat is about to give it a body: until then only that
+                // thread may access the body.
+                seen = if now == TAKEN { GIVEN } else { now };
+                M::relax();
+            }
             M::wake::<u32>(&seat.state, u32::MAX, self.wait);
         }
     }

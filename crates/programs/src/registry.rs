@@ -47,7 +47,7 @@ macro_rules! every_workload {
         #[derive(Clone)]
         pub enum Chosen {
             $(
-                #[doc = concat!("That of [`", stringify!($room), "`](", stringify!($home), "::", stringify!($room), ").")]
+                #[doc = concat!("The workload of [`", stringify!($room), "`](", stringify!($home), "::", stringify!($room), ").")]
                 $workload($home::$room::$workload),
             )*
             /// A workload that a command added.

@@ -307,7 +307,10 @@ impl FlowSettings {
     /// The queue cannot be made.
     pub fn team<M: Machine, Q: FlowQueue<M>>(self, wait: Wait) -> Result<Team, Refused> {
         let run = FlowRun::<M, Q>::new(self, wait)?;
-        let (spans, all) = (Spans::<M>::new(self.producers + self.workers + 1), Arc::new(Mutex::new(Seen::default())));
+        let (spans, all) = (
+            Spans::<M>::new(self.producers + self.workers + u32::from(run.to.is_some())),
+            Arc::new(Mutex::new(Seen::default())),
+        );
         let mut bodies: Vec<Body> = Vec::new();
         let mut add = |thread: u32, body: Box<dyn FnOnce() -> Seen + Send>| {
             let (spans, all) = (spans.clone(), all.clone());

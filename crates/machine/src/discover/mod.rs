@@ -47,14 +47,15 @@ pub fn pin(cpu: u32) -> std::io::Result<()> {
     stay_on(&[cpu])
 }
 
-/// Restricts the calling thread to these CPUs. Fails if the thread may run on none of them.
+/// Restricts the calling thread to these CPUs. Fails if the thread may run on none of them. CPUs
+/// whose number does not fit a `cpu_set_t` (1,024 or more) are left out.
 pub fn stay_on(cpus: &[u32]) -> std::io::Result<()> {
-    // SAFETY: the set is a local variable; each number is reduced below the set's size. The kernel
-    // refuses a set without an allowed CPU.
+    // SAFETY: the set is a local variable; each number is below the set's size. The kernel refuses a
+    // set without an allowed CPU.
     unsafe {
         let mut set: libc::cpu_set_t = core::mem::zeroed();
-        for &cpu in cpus {
-            libc::CPU_SET(cpu as usize % libc::CPU_SETSIZE as usize, &mut set);
+        for &cpu in cpus.iter().filter(|&&cpu| cpu < libc::CPU_SETSIZE as u32) {
+            libc::CPU_SET(cpu as usize, &mut set);
         }
         match libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &set) {
             0 => Ok(()),

@@ -224,7 +224,8 @@ unsafe impl Machine for Native {
                     byte.write_volatile(value);
                 }
             }
-            at += LINE;
+            // The first byte of the next line: the range may begin within a line.
+            at += LINE - (start.addr() + at) % LINE;
         }
     }
 

@@ -6,7 +6,7 @@ pub(super) const INFO: WaitInfo = WaitInfo {
     name: "futex",
     what: "sleep in the kernel at once",
     source: "futex(2)",
-    limits: "Linux only; a wake-up costs a system call; cells of 4 or 8 bytes",
+    limits: "Linux only; a wake-up costs a system call",
     argument: None,
 };
 

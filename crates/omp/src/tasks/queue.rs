@@ -183,6 +183,8 @@ impl<M: Machine> Queue<M> {
         if let Some(lists) = &self.lists {
             return lists.ended(thread, waits, detached);
         }
+        // The team may be freed once the task is counted; after that only the address is used.
+        let pending = &raw const self.pending;
         // Release: a thread that sees the count sees what the task did.
         // C11: the Acquire half orders nothing: the result only says whether to wake. A thread that
         // sees this or a later change of the count acquires from each earlier change, because all
@@ -191,7 +193,7 @@ impl<M: Machine> Queue<M> {
         // The threads that wait for this word have not arrived at a barrier yet: they go on when no
         // task is left, and run tasks while there are some.
         if left == 0 || released != 0 {
-            waits.wake::<M, u32>(Why::Task, &self.pending);
+            M::wake::<u32>(pending, u32::MAX, waits.of(Why::Task));
         }
     }
 }

@@ -7,6 +7,7 @@ use baton_machine::{Machine, OwnedSlice, Slot, Wait};
 use baton_sync::barrier::{RawBarrier, central::Central};
 use baton_sync::lock::RawLock;
 use baton_workloads::{Probe, Shared, Team, Think, expect, share, xorshift};
+use core::cell::UnsafeCell;
 use core::num::NonZeroU32;
 use std::sync::Arc;
 
@@ -48,9 +49,10 @@ unsafe impl<M: Machine> Sync for Guarded<M> {}
 // SAFETY: as above.
 unsafe impl<M: Machine> Send for Guarded<M> {}
 
-/// A piece of a thread's own region.
+/// A piece of a thread's own region. The thread writes to the region through pointers, so the bytes
+/// are in cells.
 #[repr(C, align(256))]
-struct Own([u8; LONGEST_LINE]);
+struct Own(UnsafeCell<[u8; LONGEST_LINE]>);
 
 /// The data that the threads share.
 struct Data<M: Machine, L> {
@@ -79,7 +81,7 @@ impl Draw {
             let (data, probe) = (data.clone(), probe.clone());
             let own =
                 OwnedSlice::<M, _>::new((self.own_lines as usize * run.line_bytes).div_ceil(LONGEST_LINE), |_| {
-                    Own([0; LONGEST_LINE])
+                    Own(UnsafeCell::new([0; LONGEST_LINE]))
                 });
             Box::new(move || {
                 let mut walk = Walk { own, line: run.line_bytes, lines: self.own_lines as usize, at: 0, due: 0.0 };

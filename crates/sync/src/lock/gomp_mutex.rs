@@ -102,7 +102,7 @@ unsafe impl<M: Machine> RawLock<M> for Gomp<M> {
         name: "gomp-mutex",
         what: "libgomp's mutex: reads up to n times (300,000) while the lock is held, then sleeps",
         source: "GCC 4.7 to 15, libgomp/config/linux/mutex.c",
-        limits: "no order among waiters; spins long where threads outnumber CPUs, where libgomp reads 1,000 times",
+        limits: "no order among waiters; spins long where threads outnumber CPUs, where libgomp reads 100 times",
         fifo: false,
         try_lock: true,
         timed: true,

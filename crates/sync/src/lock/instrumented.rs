@@ -10,6 +10,7 @@ use super::instrumented_word::announce;
 use super::{LockInfo, RawLock, ZeroInit};
 use baton_machine::local::Use;
 use baton_machine::{Machine, Section, Wait};
+use core::alloc::Layout;
 use core::marker::PhantomData;
 
 /// The lock `L` with reports. It is not in the registry, because it is no algorithm of its own.
@@ -23,9 +24,18 @@ unsafe impl<M: Machine, L: ZeroInit> ZeroInit for Instrumented<M, L> {}
 unsafe impl<M: Machine, L: RawLock<M>> RawLock<M> for Instrumented<M, L> {
     type Token = L::Token;
     const INFO: LockInfo = L::INFO;
+    const ENROLS: bool = L::ENROLS;
 
     fn new() -> Self {
         Instrumented(L::new(), PhantomData)
+    }
+
+    fn aged() -> Self {
+        Instrumented(L::aged(), PhantomData)
+    }
+
+    fn provide(memory: fn(Layout) -> *mut u8) -> bool {
+        L::provide(memory)
     }
 
     fn lock(&self, wait: Wait) -> L::Token {

@@ -25,6 +25,7 @@ use baton_sync::queue::qmd::Qmd;
 use baton_sync::queue::{QueueError, RawQueue, Side};
 use core::array;
 use core::cell::Cell;
+use core::sync::atomic::AtomicUsize;
 
 /// Number of requests that a thread may have under way.
 const CELLS: usize = 16;
@@ -44,7 +45,7 @@ struct OwnRequests {
     /// Number of requests that the thread has made.
     made: Cell<usize>,
     /// Number of items that the thread asks for in all, and of those that it has taken.
-    share: Cell<usize>,
+    share: AtomicUsize,
     taken: Cell<usize>,
     /// The turn of each cell, and the last request in it.
     cells: [Cell<(u32, Option<QueueRequest>)>; CELLS],
@@ -83,7 +84,7 @@ impl<M: Machine> Threads<M> {
         let lines = |_| Lines { requests: array::from_fn(|_| M::Atomic::new(0)), answers: array::from_fn(|_| cell()) };
         let state = |_| OwnRequests {
             made: Cell::new(0),
-            share: Cell::new(0),
+            share: AtomicUsize::new(0),
             taken: Cell::new(0),
             cells: array::from_fn(|_| Cell::new((0, None))),
         };
@@ -171,7 +172,7 @@ impl<M: Machine> Of<'_, M> {
     /// store at a time.
     fn take_ahead(&self, ask: QueueRequest, wait: Wait) -> u64 {
         let (made, taken) = (&self.state.made, &self.state.taken);
-        let left = || self.state.share.get().saturating_sub(made.get());
+        let left = || self.state.share.load(Relaxed).saturating_sub(made.get());
         while made.get() == taken.get() || left() != 0 && made.get() - taken.get() + A_STORE <= CELLS {
             let some = left().clamp(1, A_STORE);
             let requests: [_; A_STORE] = array::from_fn(|at| ((made.get() + at) % CELLS, ask));
@@ -241,7 +242,7 @@ unsafe impl<M: Machine, const AHEAD: bool> Channel<M> for Posted<M, AHEAD> {
 
     fn share(&self, consumer: u32, sides: [u32; 2], items: u64, _: u64) -> u64 {
         let share = items * u64::from(sides[0]) / u64::from(sides[1].max(1));
-        self.sides[CONSUMERS].1[consumer as usize].share.set(share as usize);
+        self.sides[CONSUMERS].1[consumer as usize].share.store(share as usize, Relaxed);
         share
     }
 }
