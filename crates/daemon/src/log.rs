@@ -80,6 +80,7 @@ mod tests {
     use crate::setup::tests::setup;
     use baton_sched::ThreadId;
     use baton_units::CpuId;
+    use proptest::prelude::*;
 
     fn log() -> String {
         let (id, slow) = (ThreadId(0), CpuId(1));
@@ -118,6 +119,20 @@ mod tests {
         let replayed = replay(&log[..log.len() - 3]).unwrap();
         assert_eq!((replayed.inputs, replayed.cut, replayed.differs), (4, true, None));
         assert!(replay("").err().unwrap().contains("the log ends before its events"));
+    }
+
+    proptest! {
+        #![proptest_config(baton_needs::property!(256))]
+
+        /// Damaged logs give an error or a replay, and nothing else.
+        #[test]
+        fn any_text_is_replayed_or_refused(at in 0..1_000_usize, byte in 0..128_u8, cut in 0..1_000_usize) {
+            let mut bytes = log().into_bytes();
+            let length = bytes.len();
+            bytes[at % length] = byte;
+            bytes.truncate(length - cut % length);
+            let _ = replay(&String::from_utf8_lossy(&bytes));
+        }
     }
 
     #[test]

@@ -76,7 +76,7 @@ impl Core {
             // A thread that is there already keeps its mask: the kernel balances within a kind.
             State::Waits(at) | State::Runs(at) if self.board.is_fast(at) == fast && thread.given != Some(!fast) => {
                 if before == State::Waits(at) {
-                    self.board.bind(id, self.now);
+                    self.board.bind(id, to, self.now);
                 }
                 return;
             }
@@ -87,7 +87,7 @@ impl Core {
                 self.to_tell.push_front(Tell::Idle(from));
                 self.to_tell.push_front(Tell::Place(id));
             }
-            State::Waits(_) | State::Runs(_) => self.board.bind(id, self.now),
+            State::Waits(_) | State::Runs(_) => self.board.bind(id, to, self.now),
         }
         if !stays {
             self.give(id, Some(fast), why);

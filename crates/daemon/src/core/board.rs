@@ -21,15 +21,15 @@ pub(super) struct Thread {
     pub(super) begins: Begins,
     pub(super) state: State,
     /// Since when it has been in this state.
-    since: u64,
+    pub(super) since: u64,
     /// Whether its mask is narrowed to fast (`true`) or slow CPUs.
     pub(super) given: Option<bool>,
     /// Why its mask last changed.
     pub(super) why: Option<Why>,
     /// Whether the placement has been told of it.
     pub(super) known: bool,
-    /// Since when the placement expects it on another CPU.
-    bound: Option<u64>,
+    /// The CPU on which the placement expects it, and since when.
+    pub(super) bound: Option<(CpuId, u64)>,
     /// Until when the mask is not narrowed again.
     pub(super) wide_until: u64,
     /// Whether the kernel refuses to change its mask.
@@ -120,6 +120,14 @@ impl Board {
         self.cpus[cpu.0 as usize].current
     }
 
+    /// Whether the thread waits for a kind of CPUs that no thread of the run has: other programs have
+    /// them.
+    pub(super) fn waits_for_others(&self, id: ThreadId) -> bool {
+        let State::Waits(cpu) = self.state(id) else { return false };
+        let fast = self.is_fast(cpu);
+        self.cpus.iter().filter(|cpu| cpu.on && cpu.fast == fast).all(|cpu| cpu.current.is_none())
+    }
+
     /// Switches a CPU on or off. Returns whether it was not so before.
     pub(super) fn switch(&mut self, cpu: CpuId, on: bool) -> bool {
         std::mem::replace(&mut self.cpus[cpu.0 as usize].on, on) != on
@@ -166,9 +174,10 @@ impl Board {
     }
 
     /// Notes that the placement expects the thread on another CPU.
-    pub(super) fn bind(&mut self, id: ThreadId, now: u64) {
+    pub(super) fn bind(&mut self, id: ThreadId, to: CpuId, now: u64) {
         if let Some(thread) = self.threads.get_mut(&id) {
-            thread.bound.get_or_insert(now);
+            let since = thread.bound.map_or(now, |(_, since)| since);
+            thread.bound = Some((to, since));
         }
     }
 
@@ -182,13 +191,17 @@ impl Board {
         self.threads.get(&id).is_some_and(|thread| thread.bound.is_some())
     }
 
-    pub(super) fn is_bound_thread(&self, thread: &Thread) -> bool {
-        thread.bound.is_some()
+    /// The CPU for which a thread waits that was last seen at `cpu`. If its mask does not have this
+    /// kind of CPU, the thread is on its way to the CPU on which the placement expects it.
+    pub(super) fn queue(&self, id: ThreadId, cpu: CpuId) -> CpuId {
+        let Some(thread) = self.threads.get(&id) else { return cpu };
+        let leaves = thread.given.is_some_and(|fast| fast != self.is_fast(cpu));
+        thread.bound.filter(|_| leaves).map_or(cpu, |(to, _)| to)
     }
 
     /// The threads that have been expected on another CPU for at least this time.
     pub(super) fn late(&self, now: u64, time: u64) -> Vec<ThreadId> {
-        let is_late = |thread: &Thread| thread.bound.is_some_and(|since| now - since >= time);
+        let is_late = |thread: &Thread| thread.bound.is_some_and(|(_, since)| now - since >= time);
         self.threads.iter().filter(|(_, thread)| is_late(thread)).map(|(&id, _)| id).collect()
     }
 

@@ -16,7 +16,7 @@
 //! | --- | --- |
 //! | threads of a process are told to the policy when the process is 20 ms old | programs read their affinity at the start, and size their pools by it |
 //! | a thread that waits gets the user's mask back if a CPU idles that only this mask has | narrowed masks must not keep CPUs idle |
-//! | such a thread is not narrowed again for ten time slices | other programs may be what it waited for |
+//! | if no thread of the run had the CPU, such a thread is not narrowed again for ten time slices | other programs have the CPU |
 //! | a thread that has not followed its mask for 20 ms is taken to be where it is | the policy must not wait for it |
 
 mod account;
@@ -38,10 +38,11 @@ use std::collections::{BTreeMap, VecDeque};
 pub const MATURE_NS: u64 = 20_000_000;
 /// The time in which a running thread must have followed its mask.
 const FOLLOWS_NS: u64 = 20_000_000;
-/// The time for which a CPU must have been idle before a waiting thread gets a wider mask.
+/// The time for which a CPU must have been idle, and a thread must have waited, before the thread
+/// gets a wider mask.
 const IDLES_NS: u64 = 4_000_000;
 
-/// Time slices for which a thread that got the user's mask back is not narrowed again: a round of
+/// Time slices for which a thread that waited for other programs is not narrowed again: a round of
 /// swaps.
 const WIDE_SLICES: u64 = 10;
 
@@ -234,5 +235,7 @@ pub struct Where<'a> {
     pub known: bool,
 }
 
+#[cfg(test)]
+mod bars;
 #[cfg(test)]
 pub(crate) mod tests;

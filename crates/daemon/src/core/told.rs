@@ -92,6 +92,7 @@ impl Core {
 
     pub(super) fn waits(&mut self, id: ThreadId, cpu: CpuId) {
         let before = self.board.state(id);
+        let cpu = self.board.queue(id, cpu);
         match before {
             State::Waits(at) if at == cpu => return,
             State::Runs(at) if at == cpu => return self.loses(id, cpu),
@@ -203,18 +204,23 @@ impl Core {
             self.period = None;
             self.tell(Event::Period);
         }
+        // A thread that was to come to a fast CPU may have gone to sleep on its way.
+        let idle: Vec<CpuId> = self.board.idle_since(now).filter(|&cpu| self.board.is_fast(cpu)).collect();
+        self.to_tell.extend(idle.into_iter().map(Tell::Idle));
         self.make_room();
     }
 
     /// Gives waiting threads with a narrowed mask the user's mask back where a CPU idles that only
     /// the user's mask has: one thread for each such CPU.
     fn make_room(&mut self) {
-        let mut idle: Vec<CpuId> = self.board.idle_since(self.now.saturating_sub(IDLES_NS)).collect();
+        let before = self.now.saturating_sub(IDLES_NS);
+        let mut idle: Vec<CpuId> = self.board.idle_since(before).collect();
         if idle.is_empty() {
             return;
         }
         let waiting = self.board.threads.iter().filter(|(_, thread)| {
-            matches!(thread.state, State::Waits(_)) && thread.given.is_some() && !self.board.is_bound_thread(thread)
+            let waits = matches!(thread.state, State::Waits(_)) && thread.since <= before;
+            waits && thread.given.is_some() && thread.bound.is_none()
         });
         for id in waiting.map(|(&id, _)| id).collect::<Vec<_>>() {
             let thread = &self.board.threads[&id];
@@ -223,7 +229,8 @@ impl Core {
             let Some(at) = idle.iter().position(room) else { continue };
             idle.remove(at);
             let until = self.now.saturating_add(self.setup.slice_ns.saturating_mul(WIDE_SLICES));
-            if let Some(thread) = self.board.threads.get_mut(&id) {
+            let others = self.board.waits_for_others(id);
+            if let Some(thread) = self.board.threads.get_mut(&id).filter(|_| others) {
                 thread.wide_until = until;
             }
             self.give(id, None, Why::Room);
