@@ -95,19 +95,17 @@ impl Value {
         }
     }
 
-    /// Reads a value as a person writes it: a number, perhaps with `_` between digits, `true` or
-    /// `false`, otherwise a text.
+    /// Reads a value as a person writes it: a finite number, perhaps with `_` between digits,
+    /// `true` or `false`, otherwise a text.
     pub fn parse(text: &str) -> Value {
         let plain = text.replace('_', "");
-        match text {
-            "true" => Value::Switch(true),
-            "false" => Value::Switch(false),
-            _ if !plain.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c)) => Value::Text(text.to_owned()),
-            _ => match (plain.parse(), plain.parse()) {
-                (Ok(n), _) => Value::Whole(n),
-                (_, Ok(x)) => Value::Number(x),
-                _ => Value::Text(text.to_owned()),
-            },
+        match (text, plain.parse(), plain.parse::<f64>()) {
+            ("true", ..) => Value::Switch(true),
+            ("false", ..) => Value::Switch(false),
+            (_, Ok(n), _) => Value::Whole(n),
+            // Rust also parses `inf`, `-infinity`, `+nan` and `1e999`.
+            (_, _, Ok(x)) if x.is_finite() => Value::Number(x),
+            _ => Value::Text(text.to_owned()),
         }
     }
 
@@ -155,9 +153,11 @@ mod tests {
         let read = |text| Value::parse(text);
         assert_eq!(read("64"), Value::Whole(64));
         assert_eq!(read("1_000"), Value::Whole(1000));
+        assert_eq!(read("-7"), Value::Whole(-7));
         assert_eq!(read("0.5"), Value::Number(0.5));
+        assert_eq!(read("+.5"), Value::Number(0.5));
         assert_eq!(read("true"), Value::Switch(true));
-        for text in ["8K", "mcs", "nan", "inf", "1,2", "1fc-12sc", "", "-"] {
+        for text in ["8K", "mcs", "nan", "inf", "-inf", "+nan", "-Infinity", "1e999", "1,2", "1fc-12sc", "", "-"] {
             assert_eq!(read(text), Value::Text(text.to_owned()), "{text}");
         }
     }
