@@ -61,7 +61,7 @@ impl Function {
 /// What is wrong with the text of an expression, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// The byte of the text at which the fault is.
+    /// The number of characters before the fault.
     pub at: usize,
     /// What is wrong.
     pub what: String,
@@ -85,7 +85,9 @@ impl Expr {
     /// # Errors
     /// What is wrong with the text, and where.
     pub fn parse(text: &str) -> Result<Expr, Fault> {
-        Ok(Expr { text: text.to_owned(), tree: parse::tree(text)? })
+        // The parser counts bytes.
+        let tree = parse::tree(text).map_err(|Fault { at, what }| Fault::new(text[..at].chars().count(), what))?;
+        Ok(Expr { text: text.to_owned(), tree })
     }
 
     /// The text of the expression.
@@ -216,6 +218,8 @@ mod tests {
             ("2 3", "expected an operator (character 3)"),
             ("'a", "no closing ' (character 1)"),
             ("a & b", "`&` means nothing here (character 3)"),
+            ("'é' & b", "`&` means nothing here (character 5)"),
+            ("'é' +", "expected a value (character 6)"),
             (
                 "sine(2)",
                 "unknown function `sine`; expected one of min, max, floor, ceil, round, abs, sqrt, log2, if (character 1)",

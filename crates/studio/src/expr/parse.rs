@@ -32,7 +32,7 @@ const COMPARISON: u8 = 4;
 const MINUS: u8 = 7;
 const POWER: u8 = 8;
 
-/// Reads a whole text.
+/// Reads a whole text. The place of an error counts bytes.
 pub(super) fn tree(text: &str) -> Result<Tree, Fault> {
     let mut parser = Parser { words: words(text)?, next: 0, end: text.len(), depth: 0, operators: 0 };
     let tree = parser.binary(0)?;
