@@ -93,24 +93,24 @@ pub(crate) struct Other {
 impl Other {
     /// Reads the whole lines that were added since the last call. Returns their rows.
     pub(crate) fn catch_up(&mut self, path: &Path, columns: &[Column]) -> Result<Vec<Row>, StoreError> {
-        let mut text = String::new();
+        let mut bytes = Vec::new();
         let mut read = || -> io::Result<()> {
             let mut file = File::open(path)?;
             file.seek(SeekFrom::Start(self.read))?;
-            let mut bytes = Vec::new();
             file.read_to_end(&mut bytes)?;
             // A line that is being written, or was torn, has no end, and is not read.
             bytes.truncate(bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1));
-            text = String::from_utf8_lossy(&bytes).into_owned();
             Ok(())
         };
         read().map_err(StoreError::io(path, "read"))?;
-        self.read += text.len() as u64;
+        self.read += bytes.len() as u64;
         let mut rows = Vec::new();
-        for line in text.lines() {
-            let damaged =
-                || StoreError::Damaged { path: path.to_owned(), why: format!("not a line of a journal: {line}") };
-            let json: Json = serde_json::from_str(line).map_err(|_| damaged())?;
+        for line in bytes.split_inclusive(|&byte| byte == b'\n') {
+            let damaged = || {
+                let why = format!("not a line of a journal: {}", String::from_utf8_lossy(line).trim_end());
+                StoreError::Damaged { path: path.to_owned(), why }
+            };
+            let json: Json = serde_json::from_slice(line).map_err(|_| damaged())?;
             if let Some(key) = json.get("begun").and_then(Json::as_str).and_then(Key::parse) {
                 self.begun.insert(key);
             } else {
@@ -130,5 +130,43 @@ pub(crate) fn lives(path: &Path) -> Result<bool, StoreError> {
         Ok(()) => Ok(false),
         Err(TryLockError::WouldBlock) => Ok(true),
         Err(TryLockError::Error(error)) => Err(StoreError::io(path, "locked")(error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_read_once_each_as_they_are_added() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("journal-a.jsonl");
+        let (a, b) = (Key(1), Key(2));
+        let mut other = Other::default();
+        std::fs::write(&path, claim(a) + "{\"beg").unwrap();
+        other.catch_up(&path, &[]).unwrap();
+        std::fs::write(&path, claim(a) + &claim(b)).unwrap();
+        other.catch_up(&path, &[]).unwrap();
+        assert_eq!(other.begun, HashSet::from([a, b]));
+    }
+
+    /// If U+FFFD, which has three bytes, took the place of the damaged byte, the next call would
+    /// begin at the wrong byte.
+    #[test]
+    fn a_line_that_is_not_utf8_is_damage() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("journal-a.jsonl");
+        let row = Row {
+            key: Key(3),
+            coordinates: Vec::new(),
+            seed: 1,
+            figures: Vec::new(),
+            failure: None,
+            command: "~".to_owned(),
+        };
+        let bytes: Vec<u8> = row.line().bytes().map(|byte| if byte == b'~' { 0xff } else { byte }).collect();
+        std::fs::write(&path, bytes).unwrap();
+        let error = Other::default().catch_up(&path, &[]).unwrap_err().to_string();
+        assert!(error.contains("journal-a.jsonl: damaged: not a line of a journal: {"), "{error}");
     }
 }
