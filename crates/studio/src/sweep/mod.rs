@@ -3,6 +3,7 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `plan` | a space checked against its command |
+//! | `scan` | the number of points, and the sorts of coupled values |
 //! | `engine` | which point runs next, and what happens with its result |
 //! | `queue` | points that wait, long ones first |
 //! | `repeat` | how often a point is repeated |
@@ -19,6 +20,7 @@ mod plan;
 mod pool;
 mod queue;
 mod repeat;
+mod scan;
 
 pub use each::each;
 pub use engine::{Best, End, Options, SweepProgress, Watch, sweep};

@@ -1,6 +1,7 @@
 //! A space checked against its command: every name is known, and every column has its sort.
 
 use super::pool::caught;
+use super::scan::{Scan, scan};
 use crate::expr::Expr;
 use crate::hash::{Key, Pieces};
 use crate::space::{Goal, Looked, Metric, Point, Seeds, Source, Space, SpaceError};
@@ -8,7 +9,6 @@ use crate::store::column::is_own;
 use crate::store::{Column, Manifest, Role, SpaceText};
 use crate::subject::{Failure, Figure, PointSettings, Subject, Why};
 use crate::value::{Kind, Value};
-use rayon::prelude::*;
 use serde_json::Value as Json;
 use std::sync::Arc;
 
@@ -66,9 +66,10 @@ impl Plan {
             refused.map_err(|why| space.error(Some(line), why))?;
         }
         let mut plan = Plan { space, subject, metrics: Vec::new(), columns: Vec::new(), points: 0 };
-        let first = plan.first()?;
-        plan.points = plan.count()?;
-        plan.coordinates(&first)?;
+        let Scan { points, first, kinds } = scan(&plan.space, &|number| plan.point(number))?;
+        let first = first.ok_or_else(|| plan.no_point())?;
+        plan.points = points;
+        plan.coordinates(kinds);
         plan.measures(&first)?;
         plan.names_metrics()?;
         Ok(plan)
@@ -112,28 +113,6 @@ impl Plan {
         caught(|| self.subject.lookup(known, name)).unwrap_or_else(|text| Looked::Invalid(in_preparation(&text)))
     }
 
-    /// The first valid point that meets the constraints, or the first invalid one if the search
-    /// finds no valid one.
-    fn first(&self) -> Result<Point, SpaceError> {
-        let mut invalid = None;
-        // The search for a valid point ends after 500 invalid ones.
-        let mut left = 500;
-        for number in 0..self.space.combinations() {
-            match self.point(number)? {
-                None => {}
-                Some(point) if point.invalid.is_none() => return Ok(point),
-                Some(point) => {
-                    invalid.get_or_insert(point);
-                    left -= 1;
-                    if left == 0 {
-                        break;
-                    }
-                }
-            }
-        }
-        invalid.ok_or_else(|| self.no_point())
-    }
-
     /// The error of constraints that no combination meets. It names the first constraint that
     /// excludes all combinations by itself, if there is one.
     fn no_point(&self) -> SpaceError {
@@ -158,42 +137,17 @@ impl Plan {
         }
     }
 
-    fn count(&self) -> Result<u64, SpaceError> {
-        let all = self.space.combinations();
-        if self.space.constraints.is_empty() {
-            return Ok(all);
-        }
-        (0..all).into_par_iter().map(|number| Ok(u64::from(self.point(number)?.is_some()))).sum()
-    }
-
-    fn coordinates(&mut self, first: &Point) -> Result<(), SpaceError> {
-        for ((name, kind), value) in self.space.names().zip(self.space.kinds()).zip(&first.values) {
-            let expr =
-                self.space.set.iter().find(|setting| setting.name == name).and_then(|setting| setting.value.coupled());
-            let fraction = |expr: &Expr| {
-                let numbers = |name: &&str| {
-                    self.columns.iter().any(|column| column.name == **name && column.kind == Kind::Number)
-                };
-                expr.may_have_fraction() || expr.names().iter().any(numbers)
-            };
-            let kind = match (kind, value.as_ref().map(Value::kind)) {
-                (Some(kind), _) => kind,
-                (None, Some(Kind::Whole)) if expr.is_some_and(fraction) => Kind::Number,
-                (None, Some(kind)) => kind,
-                // The point is invalid, so the sort of its coupled value is unknown.
-                (None, None) => Kind::Number,
-            };
-            let (unit, what) = (String::new(), String::new());
-            self.columns.push(Column {
-                name: name.to_owned(),
-                role: Role::Coordinate,
-                kind,
-                unit,
-                what,
-                source: String::new(),
-            });
-        }
-        Ok(())
+    fn coordinates(&mut self, kinds: Vec<Option<Kind>>) {
+        let column = |(name, kind): (&str, Option<Kind>)| Column {
+            name: name.to_owned(),
+            role: Role::Coordinate,
+            // Without a sort, the column has nothing but nulls: all points are invalid.
+            kind: kind.unwrap_or(Kind::Number),
+            unit: String::new(),
+            what: String::new(),
+            source: String::new(),
+        };
+        self.columns = self.space.names().zip(kinds).map(column).collect();
     }
 
     fn measures(&mut self, first: &Point) -> Result<(), SpaceError> {
@@ -323,6 +277,9 @@ impl Plan {
     fn key_of_invalid(&self, settings: PointSettings<'_>, seed: u64) -> Key {
         let pieces = Pieces::default().and("invalid").and(&self.space.command).and(self.subject.version());
         let pieces = pieces.and(seed.to_string());
+        // The order of axes and settings may change.
+        let mut settings = settings.to_vec();
+        settings.sort_by_key(|(name, _)| *name);
         settings.iter().fold(pieces, |pieces, (name, value)| pieces.and(name).and(value.to_string())).key()
     }
 

@@ -16,6 +16,8 @@ use std::time::Duration;
 struct Toy {
     runs: AtomicUsize,
     prepared: AtomicUsize,
+    /// The number of points with x = 19 that run.
+    slow: Arc<AtomicUsize>,
     version: &'static str,
 }
 
@@ -44,6 +46,7 @@ impl Subject for Toy {
         match name {
             "size" if option(known, "x") == 13.0 => Looked::Invalid("there is no size 13".into()),
             "size" if option(known, "x") == 15.0 => panic!("x is 15"),
+            "size" if option(known, "x") == 17.0 => Looked::Value(Value::Number(1.5)),
             "size" => Looked::Value(Value::Whole(100)),
             _ => Looked::Unknown(vec!["size".into()]),
         }
@@ -84,12 +87,20 @@ impl Subject for Toy {
             return Ok(Job { key: pieces.and(times.to_string()).key(), cost: 1.0, memory: 0, run: Box::new(run) });
         }
         let key = settings.iter().fold(pieces, |all, (name, value)| all.and(name).and(value.to_string())).key();
+        let slow = self.slow.clone();
         let run = move || match x as i64 {
             8 => Err(Failure::new(Why::Deadlock, "x is 8")),
             9 => panic!("x is 9"),
             10 => {
                 std::thread::sleep(Duration::from_secs(30));
                 Ok(serde_json::json!({ "sum": 10 }))
+            }
+            18 => Ok(serde_json::json!({ "sum": slow.load(SeqCst) })),
+            19 => {
+                slow.fetch_add(1, SeqCst);
+                std::thread::sleep(Duration::from_secs(3));
+                slow.fetch_sub(1, SeqCst);
+                Ok(serde_json::json!({ "sum": 19 }))
             }
             _ => {
                 let noise = (seed % 100 * 7919 % 100) as f64 / 100.0;
@@ -100,7 +111,11 @@ impl Subject for Toy {
                 )
             }
         };
-        let memory = if x == 11.0 { 1 << 40 } else { 1 << 20 };
+        let memory = match (x as i64, y as i64) {
+            (11, _) => 1 << 40,
+            (_, 60) => 60 << 20,
+            _ => 1 << 20,
+        };
         Ok(Job { key, cost: x, memory, run: Box::new(run) })
     }
 
@@ -156,6 +171,8 @@ fn rows(folder: &Path, names: &[&str]) -> Vec<String> {
     let cells = |row| table.row(row).map(|value| value.map_or("-".into(), |value: Value| value.to_string()));
     (0..table.len()).map(|row| cells(row).collect::<Vec<String>>().join(" ")).collect()
 }
+
+mod plans;
 
 const GRID: &str = "seeds = [2, 5]\n[axes]\nx = [1, 2, 3]\ny = [0.5, 4]\n[set]\nz = \"= size / x\"\n";
 
@@ -370,52 +387,6 @@ fn a_store_of_something_else_is_refused_and_left_as_it_was() {
             .to_string()
             .ends_with("is no store: there is no such folder")
     );
-}
-
-#[test]
-fn a_space_is_checked_before_anything_runs() {
-    let refused = |text: &str| {
-        let error = Plan::new(space(text), Arc::new(Toy::default())).err().unwrap();
-        (error.to_string(), error.hint.unwrap_or_default())
-    };
-    let said = |text: &str| refused(text).0;
-    let of_seed = "toy.toml:3: `seed` is an unknown name here: a point has the same settings with each of its seeds";
-    assert_eq!(
-        Space::from_toml("command = \"toy\"\n[set]\nx = \"= 2 * seed\"", "toy.toml", Path::new("."), &Vec::new)
-            .unwrap_err()
-            .to_string(),
-        of_seed
-    );
-    assert_eq!(said("[axes]\nw = [1]"), "toy.toml:3: unknown setting `w` of `baton toy`");
-    assert_eq!(said("[axes]\nkey = [1]"), "toy.toml:3: every store has a column `key` of its own");
-    assert_eq!(
-        refused("metrics = [\"sums\"]\n[axes]\nx = [1]"),
-        ("toy.toml:2: unknown metric `sums` of `baton toy`".into(), "did you mean `sum`?".into())
-    );
-    assert_eq!(
-        refused("metrics = [{ name = \"m\", value = \"= 2 * sums\" }]\n[axes]\nx = [1]").0,
-        "toy.toml:2: unknown metric `sums` of `baton toy`"
-    );
-    assert_eq!(
-        said("constraints = [\"x > 0\", \"x > 5\"]\n[axes]\nx = [1, 2]"),
-        "toy.toml:2: no point meets the constraint `x > 5`: the space is empty"
-    );
-    assert_eq!(
-        said("constraints = [\"x > 1\", \"x < 2\"]\n[axes]\nx = [1, 2]"),
-        "toy.toml:2: no point meets all constraints: the space is empty"
-    );
-    assert_eq!(
-        said("goal = \"most noise\"\n[axes]\nx = [1]"),
-        "toy.toml: `goal` names `noise`, which is no metric of this space; expected one of sum"
-    );
-    assert_eq!(
-        refused("[set]\nx = \"= sice\""),
-        ("toy.toml:3: `sice`: unknown name `sice`".into(), "did you mean `size`?".into())
-    );
-    let mut other = space("[axes]\nx = [1]");
-    other.command = "sim".into();
-    let error = Plan::new(other, Arc::new(Toy::default())).err().unwrap().to_string();
-    assert_eq!(error, "toy.toml: is for `baton sim`, not `baton toy`");
 }
 
 #[test]
