@@ -3,7 +3,7 @@
 use super::SweepError;
 use super::memory::Memory;
 use super::plan::Plan;
-use super::pool::{Outcome, Pool};
+use super::pool::{Ended, Outcome, Pool};
 use super::queue::{Queue, Task};
 use super::repeat::Groups;
 use crate::space::Seeds;
@@ -84,6 +84,9 @@ pub enum End {
     Budget,
     /// [`Options::stop`] returned true.
     Stopped,
+    /// Threads of points that were given up for their time still have the memory that the next
+    /// point needs. They end with the process.
+    Memory,
 }
 
 /// Runs the points of a space that the store lacks. A row is in the store as soon as its point has
@@ -108,6 +111,8 @@ pub fn sweep(
         running: HashMap::new(),
         groups: Groups::default(),
         memory: Memory::new(space.limits.memory),
+        given_up: HashMap::new(),
+        waits_since: None,
         began: Instant::now(),
         started: 0,
         state: SweepProgress { whole: plan.rows(), ..SweepProgress::default() },
@@ -129,6 +134,10 @@ struct Sweep<'a> {
     running: HashMap<u64, Task>,
     groups: Groups,
     memory: Memory,
+    /// The memory of points that were given up and whose threads still run, by ticket.
+    given_up: HashMap<u64, u64>,
+    /// Since when no point runs because points that were given up have the memory.
+    waits_since: Option<Instant>,
     began: Instant,
     /// Points that this sweep has begun.
     started: u64,
@@ -139,7 +148,8 @@ struct Sweep<'a> {
 enum Begun {
     /// The point runs, has its row, or waits among `theirs`.
     Yes,
-    /// A thread or memory is lacking until another point ends.
+    /// A thread or memory is lacking until another point ends. If no point runs, points that were
+    /// given up have the memory.
     Later,
     /// No point is left to begin.
     Nothing,
@@ -148,7 +158,7 @@ enum Begun {
 impl Sweep<'_> {
     fn run(&mut self, options: &Options<'_>, watch: &mut dyn Watch) -> Result<End, SweepError> {
         loop {
-            let mut nothing = false;
+            let (mut nothing, mut later) = (false, false);
             let spent = loop {
                 if (options.stop)() {
                     return Ok(End::Stopped);
@@ -158,7 +168,10 @@ impl Sweep<'_> {
                 }
                 match self.begin(watch)? {
                     Begun::Yes => {}
-                    Begun::Later => break false,
+                    Begun::Later => {
+                        later = true;
+                        break false;
+                    }
                     Begun::Nothing => {
                         nothing = true;
                         break false;
@@ -172,19 +185,25 @@ impl Sweep<'_> {
             if self.running.is_empty() && nothing && self.theirs.is_empty() {
                 return Ok(End::Done);
             }
+            if self.waits_too_long(later) {
+                return Ok(End::Memory);
+            }
             if nothing && self.running.is_empty() {
                 // Other processes run the points that are left, or equal combinations have ended
                 // here: claim these points again.
                 std::thread::sleep(LOOK);
                 self.more.append(&mut self.theirs);
             }
-            if let Some((ticket, outcome)) = self.pool.wait(LOOK) {
-                self.ended(ticket, outcome, watch)?;
+            match self.pool.wait(LOOK) {
+                Some(Ended::Point(ticket, outcome)) => self.ended(ticket, outcome, watch)?,
+                Some(Ended::GivenUp(ticket)) => {
+                    self.memory.give_back(self.given_up.remove(&ticket).unwrap_or(0));
+                }
+                None => {}
             }
             if let Some(limit) = self.plan.space.limits.time {
                 for ticket in self.pool.give_up(limit) {
-                    let reason = format!("ran longer than {} s", limit.as_secs_f64());
-                    self.ended(ticket, Err(Failure::new(Why::Time, reason)), watch)?;
+                    self.give_up(ticket, limit, watch)?;
                 }
             }
             self.writer.sync()?;
@@ -220,7 +239,7 @@ impl Sweep<'_> {
         if task.failure.is_none() {
             if let Some(reason) = self.memory.refuses(task.memory) {
                 task.failure = Some(Failure::new(Why::Memory, reason));
-            } else if !self.memory.has_room(task.memory, self.pool.running()) {
+            } else if !self.memory.has_room(task.memory, self.pool.running() + self.given_up.len()) {
                 self.queue.push_front(task);
                 return Ok(Begun::Later);
             }
@@ -259,6 +278,25 @@ impl Sweep<'_> {
         let Some(task) = self.running.remove(&ticket) else { return Ok(()) };
         self.memory.give_back(task.memory);
         self.record(&task, outcome, watch)
+    }
+
+    /// Records that a point ran too long. Its thread has its memory until the thread ends.
+    fn give_up(&mut self, ticket: u64, limit: Duration, watch: &mut dyn Watch) -> Result<(), SweepError> {
+        let Some(task) = self.running.remove(&ticket) else { return Ok(()) };
+        self.given_up.insert(ticket, task.memory);
+        let reason = format!("ran longer than {} s", limit.as_secs_f64());
+        self.record(&task, Err(Failure::new(Why::Time, reason)), watch)
+    }
+
+    /// Whether points that were given up have kept the next point waiting for as long as a point
+    /// may run, while no point ran.
+    fn waits_too_long(&mut self, later: bool) -> bool {
+        if !(later && self.running.is_empty()) {
+            self.waits_since = None;
+            return false;
+        }
+        let since = *self.waits_since.get_or_insert_with(Instant::now);
+        self.plan.space.limits.time.is_some_and(|limit| since.elapsed() > limit)
     }
 
     fn record(&mut self, task: &Task, outcome: Outcome, watch: &mut dyn Watch) -> Result<(), SweepError> {

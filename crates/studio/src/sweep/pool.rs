@@ -7,7 +7,7 @@ use crate::subject::{Failure, Why};
 use crate::value::Value;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -16,6 +16,14 @@ const STACK: usize = 8 << 20;
 
 /// What a point gave: the values of the metrics.
 pub(super) type Outcome = Result<Vec<Option<Value>>, Failure>;
+
+/// What a thread has come to the end of.
+pub(super) enum Ended {
+    /// The point with this ticket, and what it gave.
+    Point(u64, Outcome),
+    /// The point with this ticket, which had been given up.
+    GivenUp(u64),
+}
 
 /// A point for a thread.
 struct Order {
@@ -90,22 +98,18 @@ impl Pool {
         ticket
     }
 
-    /// The next result; `None` if none comes within `longest`.
-    pub(super) fn wait(&mut self, longest: Duration) -> Option<(u64, Outcome)> {
-        loop {
-            match self.results.recv_timeout(longest) {
-                Ok((ticket, outcome)) => {
-                    let worker = self.workers.iter_mut().find(|worker| worker.runs.is_some_and(|(of, _)| of == ticket));
-                    // A result without a worker is that of a point that was given up: it is
-                    // dropped.
-                    if let Some(worker) = worker {
-                        worker.runs = None;
-                        return Some((ticket, outcome));
-                    }
-                }
-                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return None,
+    /// The next point that ends; `None` if none does within `longest`.
+    pub(super) fn wait(&mut self, longest: Duration) -> Option<Ended> {
+        let (ticket, outcome) = self.results.recv_timeout(longest).ok()?;
+        // A point that was given up has no worker.
+        let worker = self.workers.iter_mut().find(|worker| worker.runs.is_some_and(|(of, _)| of == ticket));
+        Some(match worker {
+            Some(worker) => {
+                worker.runs = None;
+                Ended::Point(ticket, outcome)
             }
-        }
+            None => Ended::GivenUp(ticket),
+        })
     }
 
     /// Gives up the points that have run for longer than `limit`. Returns their tickets.

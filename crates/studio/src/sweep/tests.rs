@@ -172,6 +172,7 @@ fn rows(folder: &Path, names: &[&str]) -> Vec<String> {
     (0..table.len()).map(|row| cells(row).collect::<Vec<String>>().join(" ")).collect()
 }
 
+mod given_up;
 mod plans;
 
 const GRID: &str = "seeds = [2, 5]\n[axes]\nx = [1, 2, 3]\ny = [0.5, 4]\n[set]\nz = \"= size / x\"\n";

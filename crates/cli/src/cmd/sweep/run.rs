@@ -129,6 +129,10 @@ fn go(text: &SpaceText, name: &str, folder: &Path, options: &RunArgs) -> anyhow:
         End::Budget => {
             ui::note(format_args!("the budget is used up: `baton sweep resume {}` goes on", folder.display()))
         }
+        End::Memory => ui::note(format_args!(
+            "points that were given up have the memory that the next one needs: `baton sweep resume {}` goes on",
+            folder.display()
+        )),
         End::Stopped => {
             ui::note(format_args!("stopped: `baton sweep resume {}` goes on", folder.display()));
             return Ok(ExitCode::from(INTERRUPTED));
