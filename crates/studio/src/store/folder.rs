@@ -11,6 +11,7 @@ use crate::expr::Expr;
 use crate::hash::Key;
 use std::collections::HashSet;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// How the names of Parquet files with rows begin.
@@ -20,7 +21,7 @@ pub(crate) const PARQUET: &str = ".parquet";
 /// point.
 pub(crate) const LOCK: &str = "store.lock";
 
-/// How often a reader starts again at most after a file vanished: another process merged files.
+/// How often a reader starts again at most because another process merged files.
 const AGAIN: usize = 20;
 
 /// A store that was opened.
@@ -127,6 +128,7 @@ impl Store {
     }
 
     fn read_once(&self, table: &mut Table) -> Result<(), StoreError> {
+        let contents = self.contents()?;
         // Journals come first: a journal that becomes a file meanwhile is then read twice, not
         // never.
         for path in files(&self.folder, journal::PREFIX, journal::SUFFIX)? {
@@ -139,7 +141,29 @@ impl Store {
                 table.rows += 1;
             }
         }
-        files(&self.folder, ROWS, PARQUET)?.iter().try_for_each(|path| decode::append(path, table))
+        files(&self.folder, ROWS, PARQUET)?.iter().try_for_each(|path| decode::append(path, table))?;
+        if self.has(&contents)? {
+            return Ok(());
+        }
+        // As if a file had vanished: `read` starts again.
+        let error = io::Error::new(io::ErrorKind::NotFound, "other processes merged its files during each attempt");
+        Err(StoreError::io(&self.folder, "read")(error))
+    }
+
+    /// The Parquet files, each with the inode that its name leads to: the inode stays while a merge
+    /// prepares its links, and changes with the content.
+    pub(super) fn contents(&self) -> Result<Vec<(PathBuf, u64)>, StoreError> {
+        let inode = |path: PathBuf| {
+            let inode = std::fs::metadata(&path).map_err(StoreError::io(&path, "read"))?.ino();
+            Ok((path, inode))
+        };
+        files(&self.folder, ROWS, PARQUET)?.into_iter().map(inode).collect()
+    }
+
+    /// Whether the names lead to the same contents as before. Other files may have been added.
+    pub(super) fn has(&self, contents: &[(PathBuf, u64)]) -> Result<bool, StoreError> {
+        let now: HashSet<(PathBuf, u64)> = self.contents()?.into_iter().collect();
+        Ok(contents.iter().all(|file| now.contains(file)))
     }
 
     /// The number of columns with the same role before this one.

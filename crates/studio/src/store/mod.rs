@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `writer` | what a sweep adds: claims of points, and rows |
 //! | `folder` | the files of a store, and reading them |
+//! | `merge` | several Parquet files replaced by one at a stroke |
 //! | `manifest` | `store.json`: version, command, columns |
 //! | `column` | the columns |
 //! | `row` | a row, and its line in a journal |
@@ -24,6 +25,7 @@ mod filter;
 mod folder;
 mod journal;
 mod manifest;
+mod merge;
 mod row;
 mod table;
 mod whole;

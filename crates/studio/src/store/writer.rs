@@ -8,6 +8,7 @@ use super::error::StoreError;
 use super::folder::{LOCK, PARQUET, ROWS, Store, files};
 use super::journal::{self, Other, Own};
 use super::manifest::{self, Manifest};
+use super::merge;
 use super::row::Row;
 use super::table::Table;
 use super::whole::{self, write_whole};
@@ -284,9 +285,10 @@ impl Writer {
 }
 
 impl Store {
-    /// Turns journals of processes that ended into Parquet files, and merges small files. The
-    /// caller holds the store's lock.
-    fn settle(&self) -> Result<(), StoreError> {
+    /// Ends a merge that was interrupted, turns journals of processes that ended into Parquet files,
+    /// and merges small files. The caller holds the store's lock.
+    pub(super) fn settle(&self) -> Result<(), StoreError> {
+        merge::settle(&self.folder)?;
         for path in files(&self.folder, whole::PARTIAL, "")? {
             std::fs::remove_file(&path).map_err(StoreError::io(&path, "removed"))?;
         }
@@ -309,22 +311,20 @@ impl Store {
         if small.len() < MANY { Ok(()) } else { self.merge(&small, &|_| true) }
     }
 
-    fn write_rows(&self, path: &Path, rows: &[Row]) -> Result<(), StoreError> {
+    pub(super) fn write_rows(&self, path: &Path, rows: &[Row]) -> Result<(), StoreError> {
         let columns = self.columns();
         write_whole(path, &mut |file| encode::write(&mut *file, &columns, rows).map_err(io_error))
     }
 
     /// Replaces several files by one, with each row once for which `keeps` is true. The caller
     /// holds the store's lock.
-    fn merge(&self, paths: &[PathBuf], keeps: &dyn Fn(&Row) -> bool) -> Result<(), StoreError> {
+    pub(super) fn merge(&self, paths: &[PathBuf], keeps: &dyn Fn(&Row) -> bool) -> Result<(), StoreError> {
         let mut table = Table::new(self.columns());
         paths.iter().try_for_each(|path| decode::append(path, &mut table))?;
         let mut seen = HashSet::new();
         let rows: Vec<Row> = table.rows().into_iter().filter(|row| seen.insert(row.key) && keeps(row)).collect();
-        if !rows.is_empty() {
-            self.write_rows(&self.folder.join(format!("{ROWS}{}{PARQUET}", unique_name())), &rows)?;
-        }
-        paths.iter().try_for_each(|path| std::fs::remove_file(path).map_err(StoreError::io(path, "removed")))
+        let write = |path: &Path, with_rows: bool| self.write_rows(path, if with_rows { &rows[..] } else { &[] });
+        merge::replace(&self.folder, paths, &unique_name(), &write)
     }
 
     /// Removes the rows of points that failed, so that the next sweep, for rows of the manifest
