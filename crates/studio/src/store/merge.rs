@@ -53,11 +53,13 @@ pub(super) fn replace(
         link(&within(&before, &merged), &within(&after, source))?;
     }
     points_to(&folder.join(NOW), Path::new(BEFORE), &folder)?;
+    // After a power failure, no link may lead to what is not on the disk.
+    [before.as_path(), &after, &folder, store].into_iter().try_for_each(sync)?;
     for path in sources.iter().chain([&merged]) {
         let target = Path::new(folder.file_name().unwrap_or_default()).join(NOW);
         points_to(path, &within(&target, path), &folder)?;
     }
-    // After a power failure, no name may lead to its new content before all lead through `now`.
+    // Nor may `now` lead to the new contents before all names lead through it.
     sync(store)?;
     points_to(&folder.join(NOW), Path::new(AFTER), &folder)?;
     end(store, &folder)
