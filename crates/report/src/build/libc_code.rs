@@ -41,18 +41,17 @@ pub(super) fn on_path(
     for event in trace.complete_events() {
         let What::Sample { code, micros } = event.what else { continue };
         let process = trace.process_of(event.thread);
-        let inside = *known.entry((process, code)).or_insert_with(|| {
+        let inside = known.entry((process, code)).or_insert_with(|| {
             // One more than the sampled address, because `code` expects a return address, which
             // lies behind an instruction.
             let frames = names.symbols.code(trace, process, code + 1, event.time);
             let function = function(&frames).unwrap_or_default();
-            match functions.iter().find(|(_, all)| all.contains(&function)) {
-                _ if function.contains("lll_lock_wait") || function.contains("lll_lock_wake") => Inside::Any,
-                Some((waitable, _)) => Inside::Of(*waitable),
-                None => Inside::Not,
+            if function.contains("lll_lock_wait") || function.contains("lll_lock_wake") {
+                return Inside::Any;
             }
+            Inside::Of(functions.iter().filter(|(_, all)| all.contains(&function)).map(|(lock, _)| *lock).collect())
         });
-        if inside == Inside::Not || !runs(path, event.thread, event.time) {
+        if !inside.may_be_at_a_lock() || !runs(path, event.thread, event.time) {
             continue;
         }
         if let Some(waitable) = meetings.near(event.thread, inside, event.time, near) {
@@ -64,13 +63,24 @@ pub(super) fn on_path(
 }
 
 /// Where a sample lies.
-#[derive(Clone, Copy, PartialEq, Eq)]
 enum Inside {
-    Not,
-    /// In a function that takes the lock with this number.
-    Of(u32),
+    /// In a function that takes the locks with these numbers; there may be none.
+    Of(Vec<u32>),
     /// In a function that waits for any lock of the C library, or wakes a waiter.
     Any,
+}
+
+impl Inside {
+    fn may_be_at_a_lock(&self) -> bool {
+        !matches!(self, Inside::Of(locks) if locks.is_empty())
+    }
+
+    fn fits(&self, lock: u32) -> bool {
+        match self {
+            Inside::Of(locks) => locks.contains(&lock),
+            Inside::Any => true,
+        }
+    }
 }
 
 fn functions(names: &mut Names, analysis: &Analysis) -> Functions {
@@ -121,15 +131,13 @@ impl Meetings {
     }
 
     /// The lock that a sample belongs to: the lock at which the thread last met others before the
-    /// sample, or else next after it. For a sample in the functions of one lock, only meetings at
-    /// that lock count. `None` if no such meeting is near, or if the sample lies in no lock's
-    /// functions.
-    fn near(&self, thread: ThreadIndex, inside: Inside, time: Ticks, near: Ticks) -> Option<u32> {
+    /// sample, or else next after it. For a sample in a function that takes certain locks, only
+    /// meetings at these locks count. `None` if no such meeting is near.
+    fn near(&self, thread: ThreadIndex, inside: &Inside, time: Ticks, near: Ticks) -> Option<u32> {
         let met = self.0.get(&thread)?;
         let after = met.partition_point(|(met, _)| *met < time);
-        let fits = |(_, lock): &&(Ticks, u32)| inside == Inside::Any || inside == Inside::Of(*lock);
         let before = met[..after].iter().rev().take_while(|(met, _)| time.since(*met) <= near);
         let behind = met[after..].iter().take_while(|(met, _)| met.since(time) <= near);
-        before.chain(behind).find(fits).map(|(_, lock)| *lock)
+        before.chain(behind).map(|(_, lock)| *lock).find(|lock| inside.fits(*lock))
     }
 }

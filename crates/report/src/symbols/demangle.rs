@@ -52,7 +52,8 @@ pub fn short(name: &str) -> String {
             _ if braces > 0 && depth == 0 => out.push(c),
             // Rust's `<T as Trait>::method` and C++'s `(anonymous namespace)` begin with brackets
             // that belong to the name, so such a name is returned whole.
-            '<' | '(' if i == 0 || (c == '(' && bytes.get(i + 1) == Some(&b'a')) => return name.to_owned(),
+            '<' | '(' if i == 0 => return name.to_owned(),
+            '(' if depth == 0 && name[i..].starts_with("(anonymous namespace)") => return name.to_owned(),
             '<' => depth += 1,
             '>' if i > 0 && bytes[i - 1] != b'-' => depth = depth.saturating_sub(1),
             '(' if depth == 0 => break,
@@ -87,6 +88,12 @@ mod tests {
         assert_eq!(short("Less::operator()(int, int) const"), "Less::operator()");
         assert_eq!(short("main::{lambda(int)#1}::operator()(int) const"), "main::{lambda(int)#1}::operator()");
         assert_eq!(short("operator()(int)"), "operator()");
+        assert_eq!(short("Index::find(abc::Key) const"), "Index::find");
+        assert_eq!(short("std::vector<(anonymous namespace)::Entry>::clear()"), "std::vector::clear");
+        assert_eq!(short("find((anonymous namespace)::Entry)"), "find");
+        for whole in ["(anonymous namespace)::find(int)", "ours::(anonymous namespace)::find(int)"] {
+            assert_eq!(short(whole), whole);
+        }
         assert_eq!(short("void apply<Less::operator()>(int)"), "void apply");
         assert_eq!(short("Less<int>::operator<(int) const"), "Less::operator<");
         assert_eq!(short("main"), "main");

@@ -128,6 +128,29 @@ fn samples_put_work_at_a_contended_lock() {
     assert_eq!(report.verdict.limit, "libc-lock", "{:?}", report.verdict);
 }
 
+/// One function takes two locks. The samples count for the second one, at which their thread meets
+/// others.
+#[test]
+fn samples_in_a_function_of_two_locks_belong_to_the_lock_that_the_thread_met() {
+    let mut trace = builder();
+    let other = ADDRESS + 64;
+    for (thread, lock) in [(1, ADDRESS), (2, other)] {
+        trace.push(Ticks(10), ThreadIndex(thread), What::LibcWait { lock, site: LOCK });
+        trace.push(Ticks(20), ThreadIndex(thread), What::LibcTaken { lock });
+    }
+    let thread = ThreadIndex(2);
+    for ms in 1..=40 {
+        trace.push(Ticks(ms * MS), thread, What::LibcWake { lock: other, site: SiteId::UNKNOWN });
+        trace.push(Ticks(ms * MS + 200), thread, What::Sample { code: 0x1000, micros: 1000 });
+    }
+    let report = report(trace, 41 * MS);
+    let parts = &report.critical_path.parts;
+    let at_locks: Vec<_> = parts.iter().filter(|part| part.kind == "libc-lock-code").collect();
+    assert_eq!(at_locks.len(), 1, "{parts:?}");
+    let name = &report.waitables[at_locks[0].waitable.unwrap() as usize].address;
+    assert_eq!((at_locks[0].total_ns.0, name.as_str()), (40 * MS, "0x7f000040"), "{parts:?}");
+}
+
 fn off(trace: &mut TraceBuilder, from: u64, to: u64) {
     let reason = OffReason::Blocked;
     trace.push(Ticks(from), ThreadIndex(2), What::OffCpu { tid: 0, reason });
