@@ -9,9 +9,8 @@
 //! lines.
 //!
 //! `cargo bench -p baton-bench --bench locks` measures. `… -- --test` runs each benchmark once, to
-//! check that it works; `… -- --smoke` runs each with the shortest times that criterion measures,
-//! and ignores all other arguments. Otherwise an argument selects the benchmarks whose names
-//! contain it. Every sample runs for the same time, and the acquisitions in it are counted:
+//! check that it works; `… -- --smoke` measures each for some milliseconds. An argument selects the
+//! benchmarks whose names contain it. Every sample runs for the same time, and the acquisitions in it are counted:
 //! spinning with more threads than CPUs collapses, which is a result but must not take hours.
 
 #![allow(clippy::disallowed_types, reason = "the others' locks and clocks stand beside ours")]
@@ -30,6 +29,8 @@ use std::time::{Duration, Instant};
 /// How long a sample runs, whatever happens in that time. It is several time slices of the
 /// scheduler, so that the threads contend.
 const WINDOW: Duration = Duration::from_millis(100);
+/// The same with `--smoke`, whose figures mean little.
+const SMOKE_WINDOW: Duration = Duration::from_millis(1);
 /// How long each thread computes between two acquisitions.
 const OUTSIDE: Cycles = Cycles(100);
 
@@ -70,9 +71,16 @@ impl Counter {
     }
 }
 
-/// Returns the time that `threads` threads take for `acquisitions` acquisitions in all: they run
-/// for [`WINDOW`], and the time for what they did is scaled to the number asked for.
-fn contend(threads: usize, acquisitions: u64, section: impl Fn() + Sync) -> Duration {
+/// The number of threads, and how long a sample of them runs.
+#[derive(Clone, Copy)]
+struct Load {
+    threads: usize,
+    window: Duration,
+}
+
+/// Returns the time that the threads take for `acquisitions` acquisitions in all: they run for the
+/// window, and the time for what they did is scaled to the number asked for.
+fn contend(Load { threads, window }: Load, acquisitions: u64, section: impl Fn() + Sync) -> Duration {
     let (barrier, stop, section) = (&Barrier::new(threads + 1), &AtomicBool::new(false), &section);
     let cpus = baton_machine::discover::allowed_cpus();
     let (took, done) = std::thread::scope(|s| {
@@ -94,7 +102,7 @@ fn contend(threads: usize, acquisitions: u64, section: impl Fn() + Sync) -> Dura
             .collect();
         barrier.wait();
         let start = Instant::now();
-        std::thread::sleep(WINDOW);
+        std::thread::sleep(window);
         stop.store(true, Ordering::Relaxed);
         let ends: Vec<(Instant, u64)> =
             threads.into_iter().map(|thread| thread.join().expect("a bench thread does not panic")).collect();
@@ -107,9 +115,9 @@ fn contend(threads: usize, acquisitions: u64, section: impl Fn() + Sync) -> Dura
 
 type Group<'a, 'b> = &'a mut BenchmarkGroup<'b, WallTime>;
 
-fn measure(group: Group, name: &str, threads: usize, section: impl Fn() + Sync) {
-    group.bench_function(BenchmarkId::new(name, threads), |b| {
-        b.iter_custom(|acquisitions| contend(threads, acquisitions, &section));
+fn measure(group: Group, name: &str, load: Load, section: impl Fn() + Sync) {
+    group.bench_function(BenchmarkId::new(name, load.threads), |b| {
+        b.iter_custom(|acquisitions| contend(load, acquisitions, &section));
     });
 }
 
@@ -117,7 +125,7 @@ fn measure(group: Group, name: &str, threads: usize, section: impl Fn() + Sync) 
 struct Ours<'a, 'b> {
     group: Group<'a, 'b>,
     wait: Wait,
-    threads: usize,
+    load: Load,
 }
 
 impl LockVisitor<Native> for Ours<'_, '_> {
@@ -126,7 +134,7 @@ impl LockVisitor<Native> for Ours<'_, '_> {
         let (both, wait) = (Apart((L::new(), Counter::new())), self.wait);
         let Apart((lock, counter)) = &both;
         let name = format!("{} {wait}", L::INFO.name);
-        measure(self.group, &name, self.threads, || {
+        measure(self.group, &name, self.load, || {
             let token = lock.lock(wait);
             // SAFETY: this thread holds the lock, by `token`.
             unsafe {
@@ -138,18 +146,18 @@ impl LockVisitor<Native> for Ours<'_, '_> {
 }
 
 /// Measures the locks of std, parking_lot and pthread.
-fn others(group: Group, threads: usize) {
+fn others(group: Group, load: Load) {
     let std = Apart(std::sync::Mutex::new(0u64));
-    measure(group, "std", threads, || *std.0.lock().unwrap() += 1);
+    measure(group, "std", load, || *std.0.lock().unwrap() += 1);
     let parking_lot = Apart(parking_lot::Mutex::new(0u64));
-    measure(group, "parking_lot", threads, || *parking_lot.0.lock() += 1);
+    measure(group, "parking_lot", load, || *parking_lot.0.lock() += 1);
 
     struct Pthread(UnsafeCell<libc::pthread_mutex_t>);
     // SAFETY: a pthread mutex is made to be shared between threads.
     unsafe impl Sync for Pthread {}
     let both = Apart((Pthread(UnsafeCell::new(libc::PTHREAD_MUTEX_INITIALIZER)), Counter::new()));
     let Apart((pthread, counter)) = &both;
-    measure(group, "pthread", threads, || {
+    measure(group, "pthread", load, || {
         // SAFETY: the mutex is initialised and does not move; the counter is accessed while it is
         // held.
         unsafe {
@@ -160,25 +168,39 @@ fn others(group: Group, threads: usize) {
     });
 }
 
+/// The shortest times that criterion measures. Criterion does not know `--smoke`, so it cannot read
+/// the other arguments: one of them may be a filter, and cargo adds `--bench`.
+fn smoke(criterion: Criterion) -> Criterion {
+    let shortest = Duration::from_millis(1);
+    let criterion = criterion.warm_up_time(shortest).measurement_time(shortest).nresamples(100);
+    let known = |argument: &String| ["--smoke", "--bench"].contains(&argument.as_str());
+    let others: Vec<String> = std::env::args().skip(1).filter(|argument| !known(argument)).collect();
+    match others.as_slice() {
+        [] => criterion,
+        [filter] if !filter.starts_with('-') => criterion.with_filter(filter),
+        _ => {
+            eprintln!("locks: with --smoke: expected at most a filter; found {}", others.join(" "));
+            std::process::exit(2);
+        }
+    }
+}
+
 fn main() {
-    // The option `--smoke` is this program's own: criterion's options are not read then.
-    let smoke = std::env::args().any(|argument| argument == "--smoke");
+    let is_smoke = std::env::args().any(|argument| argument == "--smoke");
+    let window = if is_smoke { SMOKE_WINDOW } else { WINDOW };
     let criterion = Criterion::default().without_plots();
-    let mut criterion = if smoke {
-        criterion.warm_up_time(Duration::from_millis(1)).measurement_time(Duration::from_millis(1)).nresamples(100)
-    } else {
-        criterion.configure_from_args()
-    };
+    let mut criterion = if is_smoke { smoke(criterion) } else { criterion.configure_from_args() };
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let crowd =
         |n: usize| (if n == 1 { "1 thread a core".to_owned() } else { format!("{n} threads a core") }, cores * n);
     for (name, threads) in [("1 thread".to_owned(), 1)].into_iter().chain([1, 2, 4].map(crowd)) {
         let mut group = criterion.benchmark_group(name);
         group.sampling_mode(SamplingMode::Flat).sample_size(10).throughput(Throughput::Elements(1));
-        if !smoke {
+        if !is_smoke {
             group.warm_up_time(Duration::from_millis(200)).measurement_time(Duration::from_secs(1));
         }
-        others(&mut group, threads);
+        let load = Load { threads, window };
+        others(&mut group, load);
         for info in LOCKS {
             let waits = match info.waits {
                 Waits::Fixed(own) => vec![own],
@@ -186,7 +208,7 @@ fn main() {
                 Waits::Any => vec![Wait::Pause, Wait::SpinPark(baton_machine::wait::SPIN_TRIES)],
             };
             for wait in waits {
-                lock::visit::<Native, _>(info.name, Ours { group: &mut group, wait, threads })
+                lock::visit::<Native, _>(info.name, Ours { group: &mut group, wait, load })
                     .expect("the registry knows its own locks");
             }
         }
