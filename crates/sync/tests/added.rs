@@ -134,7 +134,7 @@ fn an_added_lock_is_found_by_name_and_locks() {
         }
     }
     let unknown = lock::visit::<Native, _>("owm", Count(Wait::Pause)).unwrap_err().to_string();
-    assert!(unknown.ends_with("futex, plain, own, own-queue"), "{unknown}");
+    assert!(unknown.ends_with("futex, plain, fair, own, own-queue"), "{unknown}");
     let elsewhere = lock::visit_try::<baton_machine::Unwaited<Native>, _>("own", Nothing);
     assert!(elsewhere.is_err(), "it was added for another machine");
 }
