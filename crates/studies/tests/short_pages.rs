@@ -27,10 +27,10 @@ fn judged(page: &str) -> [usize; 4] {
 /// where they state none.
 fn stated(page: &str) -> [usize; 4] {
     let before = page.split("\n|").next().unwrap_or_default();
-    // The target of a link is no word of the sentence.
+    // The target of a link and signs of emphasis are no words of the sentence.
     let text = before.split("](").enumerate().map(|(at, part)| {
         let part = if at == 0 { part } else { part.split_once(')').map_or("", |(_, rest)| rest) };
-        part.replace('[', "")
+        part.replace(['[', '*'], "")
     });
     let text = text.collect::<String>().split_whitespace().collect::<Vec<_>>().join(" ");
     VERDICTS.map(|(_, words)| {
@@ -55,7 +55,7 @@ fn pages_in_short_count_the_verdicts_of_their_studies() {
 
 #[test]
 fn a_number_is_found_in_words_digits_and_beside_a_link() {
-    let text = "# a\n\nIt judges 37 parts: four hold, 13 do\nnot, 18 [cannot be shown here](a.md#b) and two cannot be told.\n\n| a |";
+    let text = "# a\n\nIt judges 37 parts: four hold, 13 do\nnot, 18 [cannot be shown here](a.md#b) and two *cannot be told*.\n\n| a |";
     assert_eq!(stated(text), [4, 13, 18, 2]);
     assert_eq!(stated("# a\n\nNothing holds true of 3 cores.\n"), [0; 4]);
     let table =
