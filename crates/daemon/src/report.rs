@@ -28,7 +28,8 @@ pub struct Report {
     /// Threads that were left alone: real-time and deadline threads, and those that the kernel
     /// refused to move.
     pub left_alone: u64,
-    /// Threads that changed their own masks.
+    /// Number of times that a thread's mask was found to be neither the user's nor the daemon's. The
+    /// program, another one or a cpuset changed it; the daemon then takes it as the user's.
     pub changed_own: u64,
     /// Records of context switches that were lost; the threads' states were read anew each time.
     pub lost: u64,

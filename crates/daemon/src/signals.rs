@@ -61,7 +61,8 @@ impl Signals {
 
 impl Drop for Signals {
     fn drop(&mut self) {
-        // Signals that were held back and not read are discarded: the run that they were for is over.
+        // The run is over: reads the signals that are still held back and discards them, before the
+        // calling thread lets signals in again.
         self.wait(0);
         // SAFETY: `before` is the set that the kernel returned.
         unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.before, std::ptr::null_mut()) };

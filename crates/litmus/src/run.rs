@@ -60,7 +60,7 @@ const STEPS: [u64; 4] = [128, 512, 1024, 2048];
 /// Bounds on the cycles between two instructions.
 const GAPS: [u64; 4] = [1, 8, 64, 512];
 
-/// The memory that the threads of a round share.
+/// The memory of a round, which its threads share: that of each run, one behind the other.
 struct Memory<M: Machine> {
     cells: OwnedSlice<M, M::Atomic<u64>>,
     decoys: OwnedSlice<M, M::Atomic<u64>>,

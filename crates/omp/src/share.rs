@@ -27,7 +27,8 @@ use core::num::NonZeroU32;
 /// numbers must wrap with them.
 pub const RING: u32 = 8;
 
-/// The bit of `left` that says that the slot is not to be freed.
+/// The bit of `left` that closes the slot to later work-shares. The last thread that leaves a closed
+/// slot does not free it.
 const CLOSED: u32 = 1 << 31;
 
 /// What a thread that enters a work-share finds in the slot of the ring.

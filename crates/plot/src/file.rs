@@ -20,7 +20,7 @@ pub fn file(svg: &str) -> Option<String> {
     ))
 }
 
-/// Copies text and tags, with quotes around each attribute value.
+/// Copies SVG, and puts quotes around each attribute value that has none.
 fn xml(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + text.len() / 8);
     let mut rest = text;
@@ -35,7 +35,7 @@ fn xml(text: &str) -> String {
     out + rest
 }
 
-/// Copies one tag with quotes around each attribute value.
+/// Copies one tag, and puts quotes around each attribute value that has none.
 fn quoted(tag: &str) -> String {
     let mut out = String::with_capacity(tag.len() + 16);
     let mut letters = tag.chars().peekable();

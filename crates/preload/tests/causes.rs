@@ -115,8 +115,8 @@ fn what_is_done_under_an_inner_lock_is_told() {
     let name = |lock: u32| nested.locks[lock as usize].name.as_str();
     let part = nested.critical_path.nested.first().expect("nested sections on the path");
     assert_eq!((name(part.outer), name(part.inner)), ("index_lock", "pages_lock"));
-    // If other programs take the CPUs during the recording, the advice is to record again, and no
-    // step begins with `make`.
+    // The step that shortens a section begins with the word "make". There is none if other programs
+    // took the CPUs during the recording: the report then only advises to record again.
     let steps = nested.verdict.next.iter().filter(|step| step.text.starts_with("make "));
     for step in steps {
         assert!(step.text.contains("make pages_lock's critical section in write_page"), "{step:?}");

@@ -38,7 +38,7 @@ pub enum Dispatch {
     Steal,
 }
 
-/// Which party adds the workers' vectors.
+/// Whether the first worker or a queue device adds the workers' vectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reduction {
     /// The first worker adds them. It has a queue from each of the other workers and a queue to

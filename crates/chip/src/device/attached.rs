@@ -93,7 +93,7 @@ counters! {
 }
 
 impl PortCounts {
-    /// The device no longer keeps the request in `packet` waiting: adds the time for which it did.
+    /// Ends the hold on the request in `packet`, if any; adds its length to `full` or `empty`.
     fn ends_hold(&mut self, packet: &mut Packet, now: u64) {
         if let Some((why, from, until)) = &mut packet.held {
             *until = now;

@@ -145,10 +145,10 @@ impl Engine {
         }
     }
 
-    /// An interrupt has arrived at the home that forwards it, or at its CPU. At its CPU, it wakes
-    /// the CPU for the thread that the CPU was given, or it runs its handler and takes the CPU from
-    /// its thread if the policy has called the thread off. Threads then notice the signals that it
-    /// announces.
+    /// An interrupt for `cpu` has arrived. At the home of a lock's queue, the home sends it on to the
+    /// CPU. At the CPU, it wakes an idle CPU for the thread that this was given. On a CPU that is not
+    /// idle the handler runs, and the thread loses the CPU if the policy has called it off. Then
+    /// threads notice the signals that the interrupt announces.
     pub(crate) fn interrupt_came(&mut self, cpu: u32) {
         let here = &mut self.os.cpus[cpu as usize];
         if let Some((line, mark)) = here.by_way_of.take() {

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 /// spinning, in idle waits.
 pub(crate) type Done = [u64; 4];
 
-/// The record of a CPU.
+/// What the threads of a CPU have done in the current period.
 #[derive(Clone, Copy, Default)]
 struct OfCpu {
     /// What the CPU's current thread had done when it came to the CPU, or when the period began.

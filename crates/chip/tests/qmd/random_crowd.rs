@@ -460,7 +460,7 @@ fn body(number: u64, drawn: Drawn, seed: u64, (log, granted): Shared) -> impl Fn
         let queues = Rc::new(queues(&mut dice, drawn));
         let process = Process { number, drawn, queues, log: log.clone(), granted: granted.clone() };
         process.run(dice);
-        // Killed threads keep their queues for ever; so does the process.
+        // `process` is leaked: like those of a killed thread, its queues are never released.
         std::mem::forget(process);
     }
 }

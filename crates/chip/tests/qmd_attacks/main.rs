@@ -155,8 +155,8 @@ fn throughput(chip: &Chip, floods: u32) -> u64 {
     passed.get()
 }
 
-/// The engine serves a request a cycle, and contexts with requests take turns, so a context that
-/// floods the device slows the others little.
+/// The device's engine serves one request a cycle, and serves the hardware contexts of the cores in
+/// turn. So a context that floods the device with requests slows the other contexts little.
 #[test]
 fn a_context_that_floods_the_device_takes_no_more_than_its_turns() {
     let chip = chip(&[]);

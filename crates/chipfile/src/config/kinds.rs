@@ -63,7 +63,7 @@ impl Default for KindCores {
 impl CoreKind {
     /// What a name may be, for messages.
     pub const NAME: &str = "a name of letters, digits, `-` and `_`";
-    /// A description of the texts that `cores` accepts.
+    /// What the key `cores` of a kind may be, for messages: numbers of cores and ranges of them.
     pub const CORES: &str = "the cores as in \"0-3 8\"";
 
     /// Returns whether a text is a valid name ([`CoreKind::NAME`]).

@@ -38,7 +38,7 @@ impl Watching {
         Watching { end, thread: std::thread::spawn(move || watch(&directory, &told)) }
     }
 
-    /// Begins to look at the program with this process number.
+    /// Lets the watching thread begin to look whether the program stands still; `pid` is its process.
     pub(super) fn started(&self, pid: u32) {
         // If the watching thread has ended, the number need not be sent.
         let _ = self.end.send(pid);

@@ -36,7 +36,8 @@ use std::collections::{BTreeMap, VecDeque};
 
 /// The age at which a process's threads are told to the policy.
 pub const MATURE_NS: u64 = 20_000_000;
-/// The time in which a running thread must have followed its mask.
+/// How long a running thread may take to follow a new mask. After that the placement is told that
+/// the thread has stayed where it was.
 const FOLLOWS_NS: u64 = 20_000_000;
 /// The time for which a CPU must have been idle, and a thread must have waited, before the thread
 /// gets a wider mask.
@@ -120,7 +121,7 @@ impl Core {
         self.board.is_usable(cpu.0)
     }
 
-    /// The user's mask of a thread that lives.
+    /// The mask that the user gave the thread; `None` if the thread does not live.
     pub fn user(&self, id: ThreadId) -> Option<&[u32]> {
         self.board.threads.get(&id).map(|thread| &*thread.begins.cpus)
     }

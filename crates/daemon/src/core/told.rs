@@ -27,7 +27,8 @@ impl Core {
         }
     }
 
-    /// Tells the placement of a thread that lives.
+    /// Announces a thread to the placement: its birth and, unless it sleeps, that it is in a CPU's
+    /// queue or on the CPU. Does nothing if the thread has ended or was announced before.
     fn introduce(&mut self, id: ThreadId) {
         let Some(thread) = self.board.threads.get_mut(&id) else { return };
         if std::mem::replace(&mut thread.known, true) {

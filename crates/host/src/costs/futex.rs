@@ -135,12 +135,12 @@ pub fn wake_sleepers(cpus: (u32, u32), sleepers: u32, idle: Duration, budget: Du
 pub fn round_trip(cpus: (u32, u32), budget: Duration) -> Option<Spread> {
     let words = [Alone(AtomicU32::new(0)), Alone(AtomicU32::new(0))];
     let stop = AtomicBool::new(false);
-    // Adds one to word `to` and wakes its sleeper, then waits until the other word is no longer
-    // `seen`.
+    // Adds one to word `to`, and wakes its sleeper.
     let send = |to: usize| {
         words[to].0.fetch_add(1, Ordering::AcqRel);
         wake(&words[to].0, 1);
     };
+    // Waits until word `at` is no longer `seen`.
     let receive = |at: usize, seen: u32| {
         while words[at].0.load(Ordering::Acquire) == seen {
             wait(&words[at].0, seen);

@@ -5,7 +5,7 @@ use crate::cpu::{Access, Cpu};
 use crate::{FinalState, Test};
 use std::collections::VecDeque;
 
-/// An entry of a store buffer.
+/// An entry of a store buffer: a store, a push, or a request to a queue.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Entry {
     Store(usize, u64),

@@ -119,7 +119,7 @@ impl<M: Machine> Context<M> {
         if !self.team().has_ready() && !lists.all_ended() {
             self.waits().wait::<M, u32>(Why::Task, &lists.events.0, seen);
         }
-        // Relaxed: a thread that still sees this waiter wakes one for no reason.
+        // Relaxed: a thread that still counts this waiter calls `signal` for no reason.
         waiters.fetch_add(u32::MAX, Relaxed);
     }
 }

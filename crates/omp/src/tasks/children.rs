@@ -66,7 +66,7 @@ impl<M: Machine> Drop for Children<M> {
 }
 
 impl<M: Machine> Parent<M> {
-    /// Whether `word` is the word of this child's parent.
+    /// Whether `word` is the word in which this child's parent counts its children.
     #[inline]
     pub(crate) fn is(&self, word: &M::Atomic<u32>) -> bool {
         core::ptr::eq(self.0.as_ptr(), word)

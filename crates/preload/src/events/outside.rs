@@ -13,8 +13,8 @@ use core::ffi::c_int;
 #[derive(Clone, Copy)]
 pub struct Before(Option<(u64, Option<u64>)>);
 
-/// The number for calls that have no event of their own: such a call is recorded only if the thread
-/// left its CPU in it, by the time that the call took.
+/// The number of a call that has no event of its own. Such a call is recorded only if the thread
+/// left its CPU in it; the event then has the time that the call took.
 pub const UNTOLD: u8 = u8::MAX;
 
 /// What a call was about, which decides whether the call has an event and what its answer means.

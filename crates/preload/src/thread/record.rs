@@ -36,7 +36,8 @@ pub struct Thread {
     pub holds: Holds,
     /// The call stacks that the thread remembers.
     pub stacks: Stacks,
-    /// The rings with the thread's context switches.
+    /// The thread's three rings: its context switches, its waits and wakes at glibc's own locks, and
+    /// samples of its code address.
     pub switches: Ring,
     /// What the thread knows of its teams in OpenMP's regions.
     pub teams: Teams,

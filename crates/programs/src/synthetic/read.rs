@@ -1,5 +1,5 @@
-//! Reads a profile file strictly: every problem names the file, the line, the key and what was
-//! expected.
+//! Reads a profile file strictly. A problem with a key names the file, the line, the key and what
+//! was expected; a syntax error names the file and the line.
 
 use super::keys::{DRAW, Limits, NUMBER, RANGES, SHARE};
 use super::profile::{Class, Draw, Numbered, Printed, Profile, Range, Ranges};

@@ -32,8 +32,8 @@ pub(super) struct Class {
 enum Alike {
     /// The program gave all of the locks this name.
     Named(String),
-    /// The locks lie in one global variable, and one place initialises all of them, or the same
-    /// places take them.
+    /// The locks lie in one global variable. The set has the place that initialises all of them or,
+    /// if no initialisation is known, the places that often take each of them.
     Global(ProcessIndex, String, BTreeSet<String>),
     /// This place initialises all of the locks.
     Begun(ProcessIndex, String),

@@ -86,11 +86,11 @@ impl<'a, W: Write> Perfetto<'a, W> {
         Ok(this)
     }
 
-    /// Takes an interval. Intervals must come in the order in which [`crate::Profile::intervals`]
-    /// passes them.
+    /// Takes an interval, and writes it once no later interval of its thread can contain it.
+    /// Intervals must come in the order in which [`crate::Profile::intervals`] passes them.
     ///
     /// # Errors
-    /// If completed intervals cannot be written.
+    /// If intervals cannot be written.
     pub fn push(&mut self, interval: &Interval) -> io::Result<()> {
         let thread = interval.thread.0;
         self.waiting.entry(thread).or_default().push(*interval);

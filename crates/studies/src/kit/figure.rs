@@ -14,7 +14,7 @@ pub fn bar(ours: Option<Interval>, paper: Option<f64>) -> Bar {
 /// A series of bars: its name, our figure, and the paper's figure for a program if it is printed.
 pub type Column<'c, D, F> = (&'c str, fn(&Pair<'_, D, F>) -> f64, fn(&str) -> Option<f64>);
 
-/// A row of bars for each program of the main experiment.
+/// A chart with a row for each program of the main experiment, and in it a bar for each column.
 pub fn by_program<D: Draw, F>(samples: &Samples<'_, D, F>, title: &str, x: &str, columns: &[Column<'_, D, F>]) -> Bars {
     let row = |name: &str| {
         let pairs = samples.program(name);

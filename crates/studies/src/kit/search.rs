@@ -63,8 +63,8 @@ pub const fn most(ways: usize) -> [usize; 2] {
 
 pub struct Search<'a, T> {
     pub choices: &'a [Choice],
-    /// For each choice, the result of each place while all other choices are as chosen; the result
-    /// of the chosen value comes first.
+    /// For each choice, the results of its chosen value and of each alternative, in this order, while
+    /// all other choices have their chosen values.
     pub singles: &'a [Vec<T>],
     /// The names of the ways in which the last round repeats the best sets.
     pub again: &'a [&'a str],

@@ -146,7 +146,7 @@ pub(super) struct Setup<'a> {
 pub(super) struct Watched {
     pub(super) log: LockLog,
     pub(super) requests: Requests,
-    /// The region's beginning and end.
+    /// The beginning and the end of the region of interest, in cycles.
     pub(super) region: (u64, u64),
 }
 

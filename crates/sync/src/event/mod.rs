@@ -48,8 +48,8 @@ pub struct EventInfo {
     pub limits: &'static str,
     /// Whether `notify_one` wakes exactly one waiter, the one that has waited longest.
     pub fifo: bool,
-    /// Cost of a wait that is notified before it sleeps: `prepare`, `notify_one`, `sleep` and
-    /// `retire`.
+    /// Instructions and accesses of a wait that is notified before it sleeps: `prepare`,
+    /// `notify_one`, `sleep` and `retire`.
     pub counted: Counted,
 }
 

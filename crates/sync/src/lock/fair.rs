@@ -69,7 +69,7 @@ impl<M: Machine, const MICROS: u32> Fair<M, MICROS> {
 
     /// Waits for the guard and takes it. Returns the last node of the ring.
     fn take_guard(&self, wait: Wait) -> Link<M> {
-        // Relaxed: the exchange decides.
+        // Relaxed: the exchange below decides whether this thread gets the guard.
         let mut now = self.0.load(Relaxed);
         loop {
             if now & GUARD != 0 {

@@ -11,9 +11,9 @@ pub struct ModelInfo {
     pub name: &'static str,
     /// One line that says what the model is.
     pub what: &'static str,
-    /// Which threads may send.
+    /// How many threads may send.
     pub producers: Side,
-    /// Which threads may receive.
+    /// How many threads may receive.
     pub consumers: Side,
     /// Whether the model needs a queue device.
     pub device: bool,

@@ -6,7 +6,7 @@ use super::super::findings::Findings;
 use super::Sheet;
 use baton_chip::config::keys::Value;
 
-/// Keys whose value is a figure, with the name of the figure.
+/// Keys of the chip file that get a measured figure as it is, each with the name of that figure.
 const PRICES: [(&str, &str); 4] =
     [("os.syscall", "syscall"), ("os.interrupt", "interrupt"), ("os.tick_cost", "tick"), ("os.migrate", "migration")];
 
