@@ -1,7 +1,6 @@
 //! The locks of this crate as mutexes of `lock_api`.
 
 use super::policy::Adaptive;
-use super::raw::Raw;
 use crate::lock::plain::Plain;
 use baton_machine::Native;
 
@@ -26,7 +25,7 @@ pub type MutexGuard<'a, T, W = Adaptive> = lock_api::MutexGuard<'a, RawOf<Plain<
 
 /// The lock of a mutex. With the feature `deadlocks` it notes its holder.
 #[cfg(not(feature = "deadlocks"))]
-pub type RawOf<L, W = Adaptive> = Raw<L, W>;
+pub type RawOf<L, W = Adaptive> = super::raw::Raw<L, W>;
 
 /// The lock of a mutex. With the feature `deadlocks` it notes its holder.
 #[cfg(feature = "deadlocks")]
@@ -44,6 +43,7 @@ crate::every_lock!([mutexes]);
 #[cfg(test)]
 mod tests {
     use super::super::policy::{Park, Pause};
+    use super::super::raw::Raw;
     use super::*;
     use crate::lock::{clh, cohort, fair, futex, hemlock, k42, mcs, spin_park, tas, ticket, ticket_prop, ttas};
     use baton_machine::units::Nanos;
