@@ -17,7 +17,9 @@ pub(crate) fn get(tid: u32) -> Result<Vec<u32>> {
     if wrote < 0 {
         return Err(Error::last_os_error());
     }
-    Ok((0..WORDS as u32 * BITS).filter(|&cpu| mask[(cpu / BITS) as usize] >> (cpu % BITS) & 1 != 0).collect())
+    // The kernel says how many bytes it has; a machine of 64 CPUs has eight.
+    let cpus = (wrote as u32).saturating_mul(8).min(WORDS as u32 * BITS);
+    Ok((0..cpus).filter(|&cpu| mask[(cpu / BITS) as usize] >> (cpu % BITS) & 1 != 0).collect())
 }
 
 /// Lets the thread run on these CPUs only.

@@ -108,8 +108,8 @@ struct Replay {
 /// Options of `baton sched restore`.
 #[derive(clap::Args)]
 #[command(after_help = "\
-A run has a watchdog that does this within a second. It is needed if both were killed. A mask that
-somebody has changed since is left as it is.
+The watchdog of a run does this when the run is killed. The command is for runs whose watchdog was
+killed as well. A mask that was changed since is left as it is.
 
 Examples:
   baton sched restore
