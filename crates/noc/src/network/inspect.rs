@@ -61,12 +61,10 @@ impl<A: Arbiter> Network<A> {
         })
     }
 
-    /// Returns the cycle of creation of the oldest packet of which a flit stands in a source queue
-    /// or a buffer; `None` if there is none. A packet with all flits on links does not count.
+    /// Returns the cycle of creation of the oldest packet that has not arrived; `None` if there is
+    /// none.
     pub fn oldest(&self) -> Option<Cycles> {
-        let waiting = self.state.sources.queues.iter().filter(|q| q.head != u32::MAX).map(|q| q.head as usize);
-        let inside = (0..self.vc_numbers()).flat_map(|n| self.held_flits(n)).map(|f| f.slot());
-        waiting.chain(inside).map(|s| Cycles(self.state.slots.get(s).created)).min()
+        self.state.slots.oldest().map(Cycles)
     }
 
     /// Whether channel `c` exists. Numbers between a router's last port and the next router's block

@@ -74,6 +74,18 @@ impl Slots {
         delivered
     }
 
+    /// Returns the cycle in which the oldest packet that has a slot was created.
+    pub(crate) fn oldest(&self) -> Option<u64> {
+        let mut is_free = vec![false; self.slots.len()];
+        let mut free = self.free;
+        while free != u32::MAX {
+            is_free[free as usize] = true;
+            free = self.slots[free as usize].next;
+        }
+        let used = self.slots.iter().zip(is_free).filter(|(_, is_free)| !is_free);
+        used.map(|(slot, _)| slot.created).min()
+    }
+
     pub(crate) fn used(&self) -> usize {
         self.used
     }

@@ -30,6 +30,21 @@ fn assert_latency(config: &Config, src: u32, dst: u32, flits: u32, latency: u64)
     assert_eq!(net.next_activity(), None, "credits come to rest");
 }
 
+/// A packet of one flit is on a link most of the time.
+#[test]
+fn the_oldest_packet_is_known_on_links_too() {
+    let mut net = network(&Config::default());
+    let mut got: Vec<Delivered> = vec![];
+    net.run_to(Cycles(17), &mut got);
+    assert_eq!(net.oldest(), None);
+    net.inject(packet(0, 63, 1)).unwrap();
+    while got.is_empty() {
+        assert_eq!(net.oldest(), Some(Cycles(17)), "in cycle {}", net.now().0);
+        net.run_to(Cycles(net.now().0 + 1), &mut got);
+    }
+    assert_eq!(net.oldest(), None);
+}
+
 fn routers(src: u32, dst: u32) -> u64 {
     u64::from((src % 8).abs_diff(dst % 8) + (src / 8).abs_diff(dst / 8) + 1)
 }
