@@ -2,6 +2,8 @@
 //! and what was expected; the others say why a network cannot be built or run.
 
 use thiserror::Error;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
 
 /// An error in a configuration, a topology, a routing table or a trace.
 #[derive(Debug, Error, Clone, PartialEq, Eq)]
@@ -75,10 +77,15 @@ pub enum NocError {
 }
 
 impl NocError {
-    /// Makes a [`NocError::Parse`] of a TOML error, with the line that it points to.
+    /// Makes a [`NocError::Parse`] of a TOML error, with the line that it points to, and the key if
+    /// it points to a key's value.
     pub(crate) fn toml(file: &str, text: &str, e: &toml::de::Error) -> NocError {
         let line = e.span().map_or(1, |s| text[..s.start.min(text.len())].matches('\n').count() + 1);
-        NocError::Parse { file: file.into(), line, message: e.message().replace('\n', " ") }
+        let message = e.message().replace('\n', " ");
+        let table = DeTable::parse(text).ok();
+        let key = table.zip(e.span()).and_then(|(table, span)| key_at(table.get_ref(), span.start));
+        let message = key.map_or(message.clone(), |key| format!("`{key}`: {message}"));
+        NocError::Parse { file: file.into(), line, message }
     }
 
     /// Adds the line of `file` in which the rejected key stands with its value. Returns the error
@@ -127,4 +134,25 @@ pub(crate) fn lookup<T: Copy>(what: &'static str, name: &str, known: &[(&str, T)
         .map(|(_, n)| n.to_string());
     let names: Vec<&str> = known.iter().map(|(n, _)| *n).collect();
     Err(NocError::Unknown { what, name: name.into(), hint, known: names.join(", ") })
+}
+
+/// Returns the key whose value the byte `at` of the text belongs to, as `topology.links[3].to`;
+/// `None` if the byte lies in no value.
+fn key_at(table: &DeTable<'_>, at: usize) -> Option<String> {
+    table.iter().find_map(|(name, value)| Some(format!("{}{}", name.get_ref(), rest_at(value, at)?)))
+}
+
+/// Returns what follows the key of `value` in [`key_at`]. A table of several lines does not contain
+/// its entries' places, so every table is searched.
+fn rest_at(value: &Spanned<DeValue<'_>>, at: usize) -> Option<String> {
+    let inner = match value.get_ref() {
+        DeValue::Table(table) => key_at(table, at).map(|key| format!(".{key}")),
+        DeValue::Array(items) => {
+            let mut items = items.iter().enumerate();
+            items.find_map(|(number, item)| Some(format!("[{number}]{}", rest_at(item, at)?)))
+        }
+        _ => None,
+    };
+    let is_plain = !matches!(value.get_ref(), DeValue::Table(_));
+    inner.or_else(|| (value.span().start == at || is_plain && value.span().contains(&at)).then(String::new))
 }

@@ -112,7 +112,9 @@ fn what_is_wrong_with_a_configuration_is_said() {
     says("[network]\nvcs = 0", "`vcs` = 0: expected 1 to 64");
     says("[network]\nvcs = 2\nclasses = 3", "at least one for each of the 3 classes");
     says("[network]\n\nvsc = 6", "c.toml:3: unknown field `vsc`");
-    says("[network.latency]\nlink = -1", "c.toml:2: ");
+    says("[network.latency]\nlink = -1", "c.toml:2: `network.latency.link`: invalid value");
+    says("[network]\n\nvcs = 'six'", "c.toml:3: `network.vcs`: invalid type");
+    says("[[traffic]]\nrate = 0.1\n[[traffic]]\nrate = 'much'", "c.toml:4: `traffic[1].rate`: invalid type");
     says("[network.latency]\nlink = 0", "`latency.link` = 0");
     says("[network.topology]\nkind = 'mesh'\nsize = [0, 4]", "`topology.size` = 0");
     says("[network.topology]\nkind = 'mesh'\nsize = [500, 500]", "MiB");
