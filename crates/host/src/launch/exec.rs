@@ -106,11 +106,10 @@ impl Exec {
         if self.silent {
             command.stdin(Stdio::null()).stdout(Stdio::null());
         }
-        let mortal = self.mortal;
+        let parent = self.mortal.then(std::process::id);
         let execute = move || {
-            if mortal {
-                // SAFETY: `prctl` may be called between fork and exec, and gets no pointer.
-                unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
+            if let Some(parent) = parent {
+                die_with(parent);
             }
             if let Some((entry, start)) = pid_at {
                 write_digits(&mut env[entry][start..start + DIGITS], std::process::id());
@@ -127,6 +126,18 @@ impl Exec {
         // there.
         unsafe { command.pre_exec(execute) };
         Ok(command)
+    }
+}
+
+/// Has the kernel kill the calling process when the thread that forked it ends. Kills the process at
+/// once if `parent` is not its parent any more: then that thread has ended already.
+fn die_with(parent: u32) {
+    // SAFETY: `prctl`, `getppid` and `raise` may be called between fork and exec, and get no pointer.
+    unsafe {
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+        if libc::getppid() as u32 != parent {
+            libc::raise(libc::SIGKILL);
+        }
     }
 }
 
@@ -172,6 +183,31 @@ mod tests {
         exec.only_it();
         assert_eq!(output(exec), "yes\n");
         assert_eq!(output(sh("echo ${BATON_ONLY_PID-unset}")), "unset\n");
+    }
+
+    #[test]
+    fn a_program_whose_parent_has_ended_before_it_could_say_so_is_killed() {
+        use std::os::unix::process::ExitStatusExt;
+        let status = |parent: u32| {
+            let mut command = Command::new("true");
+            // SAFETY: `die_with` may be called between fork and exec.
+            unsafe {
+                command.pre_exec(move || {
+                    die_with(parent);
+                    Ok(())
+                })
+            };
+            command.spawn().map(|mut child| child.wait().unwrap())
+        };
+        assert_eq!(status(std::process::id()).unwrap().code(), Some(0));
+        // Process 1 is not the child's parent.
+        match status(1) {
+            Ok(status) => assert_eq!(status.signal(), Some(libc::SIGKILL)),
+            Err(error) => panic!("{error}"),
+        }
+        let mut exec = sh("echo alive");
+        exec.ends_with_us();
+        assert_eq!(output(exec), "alive\n");
     }
 
     #[test]
