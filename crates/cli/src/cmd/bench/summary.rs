@@ -93,8 +93,12 @@ fn interval(sorted: &[f64]) -> (f64, f64) {
 /// Tables, one for each number of threads: a row per measurement, a column per runtime.
 pub(super) fn tables(columns: &[Column]) -> String {
     let mut text = String::new();
-    let mut counts: Vec<u32> = columns.iter().map(|column| column.threads).collect();
-    counts.dedup();
+    let mut counts: Vec<u32> = Vec::new();
+    for column in columns {
+        if !counts.contains(&column.threads) {
+            counts.push(column.threads);
+        }
+    }
     for threads in counts {
         let those: Vec<&Column> = columns.iter().filter(|column| column.threads == threads).collect();
         let mut header = vec!["measurement"];
@@ -181,6 +185,19 @@ mod tests {
             [of(1), of(5), of(7), of(20), of(30)],
             [(1.0, 1.0), (1.0, 5.0), (1.0, 7.0), (6.0, 15.0), (10.0, 21.0)]
         );
+    }
+
+    #[test]
+    fn a_number_of_threads_has_one_table_wherever_its_columns_stand() {
+        let column = |runtime: &str, threads: u32| {
+            let mut column = Column::new(runtime, threads);
+            column.enter(vec![run("for", &[10.0])]);
+            column
+        };
+        let text = tables(&[column("libgomp", 4), column("libgomp", 2), column("baton", 4), column("baton", 2)]);
+        let heads: Vec<&str> = text.lines().filter(|line| line.ends_with(" threads")).collect();
+        assert_eq!(heads, ["4 threads", "2 threads"]);
+        assert_eq!(text.matches("baton: 1 of 1 medians are at most libgomp's").count(), 2, "{text}");
     }
 
     #[test]
