@@ -29,7 +29,7 @@ Times are medians; in brackets the range in which four fifths of the sample lie.
 quiet machine.
 
 Examples:
-  baton doctor                        a look, some three seconds
+  baton doctor                        a look, some four seconds
   baton doctor --json | jq .waits     which wait policies are here, and why not
   baton doctor --calibrate            measure longer, and keep it for `whatif` and `try`
   baton doctor --convoys              are convoys as long as on the calibrated chip?
