@@ -157,10 +157,6 @@ impl Builder {
             self.merge_below = (self.merge_below * 2).max(256);
             self.lanes.iter_mut().for_each(|l| l.merge(self.merge_below));
             self.blocks = self.lanes.iter().map(Lane::len).sum();
-            // The merging ends as soon as the blocks fit; the condition of the loop says so too.
-            if self.blocks < BLOCKS * 3 / 4 {
-                break;
-            }
         }
     }
 }
