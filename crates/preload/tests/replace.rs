@@ -2,7 +2,7 @@
 
 mod common;
 use baton_sync::lock::Waits;
-use common::{Run, compiles, locks, program, sleeping};
+use common::{Run, compiles, folder, locks, program, sleeping};
 
 /// Runs `name` under every lock; waiters sleep where the lock allows it.
 fn under_every_lock(name: &str, arguments: &[&str]) {
@@ -121,6 +121,20 @@ fn openmp() {
     }
 }
 
+/// Python's wheels name their runtimes with checksums, and a process may have other libraries of such
+/// a name.
+#[test]
+fn a_runtime_is_found_behind_a_library_with_a_runtimes_name() {
+    let folder = folder("runtimes");
+    let library = |name: &str, source: &str| {
+        let path = folder.join(name);
+        std::fs::copy(program(source), &path).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let (first, second) = (library("libgomp-plugin.so", "plugin.c"), library("libgomp-0123abcd.so", "runtime.c"));
+    Run::new("runtimes.c", &[&first, &second]).ok();
+}
+
 #[test]
 fn libraries_that_come_and_go() {
     let plugin = program("plugin.c");
@@ -134,6 +148,19 @@ fn functions_reached_past_the_loaders_order() {
     under_every_lock("deep.c", &[plugin]);
     let run = Run::new("deep.c", &[plugin]).set("BATON_LOCK", "mcs").set("BATON_WAIT", "futex").counted().ok();
     assert!(run.count("served") >= 40 * 300 + 2 * 300, "{:?}", run.stats);
+}
+
+/// The C library searches for a library that is named without a slash, so its handle is unknown to
+/// Baton when it is loaded with `RTLD_DEEPBIND`.
+#[test]
+fn a_library_that_was_searched_for_is_rebound_whichever_library_is_asked_first() {
+    let plugin = program("plugin.c");
+    let (folder, name) = (plugin.parent().unwrap(), plugin.file_name().unwrap().to_str().unwrap());
+    let other = plugin.with_extension("other");
+    std::fs::copy(&plugin, &other).unwrap();
+    let run = Run::new("deep_searched.c", &[name, other.to_str().unwrap()]).set("LD_LIBRARY_PATH", folder);
+    let run = run.set("BATON_LOCK", "mcs").set("BATON_WAIT", "futex").counted().ok();
+    assert!(run.count("served") >= 1000, "{:?}", run.stats);
 }
 
 #[test]

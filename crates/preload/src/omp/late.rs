@@ -156,11 +156,18 @@ fn in_object(file: &CStr, name: &CStr) -> *mut c_void {
     }
 }
 
-/// The function of this name in the first loaded file whose name begins like a runtime's: Python's
-/// wheels put a checksum into the file's name.
+/// The function of this name in a loaded file whose name begins like a runtime's: Python's wheels
+/// put a checksum into the file's name. Files that lack the function are passed over.
 fn in_any_runtime(name: &CStr) -> *mut c_void {
+    (0..).map_while(|number| in_runtime(number, name)).find(|at| !at.is_null()).unwrap_or(core::ptr::null_mut())
+}
+
+/// The function of this name, or null, in the loaded file with this number, counted from 0, among
+/// those whose name begins like a runtime's; `None` if there are fewer such files.
+fn in_runtime(number: usize, name: &CStr) -> Option<*mut c_void> {
     let mut path = [0u8; 1024];
     let mut length = 0;
+    let mut left = number;
     let mut each = |object: &libc::dl_phdr_info| {
         if object.dlpi_name.is_null() {
             return false;
@@ -169,17 +176,20 @@ fn in_any_runtime(name: &CStr) -> *mut c_void {
         let at = unsafe { CStr::from_ptr(object.dlpi_name) }.to_bytes_with_nul();
         let file = at.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
         let is_runtime = [&b"libgomp"[..], b"libomp", b"libiomp5"].iter().any(|runtime| file.starts_with(runtime));
-        if is_runtime && at.len() <= path.len() {
-            path[..at.len()].copy_from_slice(at);
-            length = at.len();
+        if !is_runtime || at.len() > path.len() {
+            return false;
         }
-        is_runtime
+        if left > 0 {
+            left -= 1;
+            return false;
+        }
+        path[..at.len()].copy_from_slice(at);
+        length = at.len();
+        true
     };
     each_object(&mut each);
-    match CStr::from_bytes_until_nul(&path[..length]) {
-        Ok(path) => in_object(path, name),
-        Err(_) => core::ptr::null_mut(),
-    }
+    // Nothing was copied: there is no such file.
+    CStr::from_bytes_until_nul(&path[..length]).ok().map(|path| in_object(path, name))
 }
 
 /// Calls `f` on each loaded object until `f` returns true.

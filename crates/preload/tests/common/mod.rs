@@ -66,7 +66,7 @@ pub fn program(name: &str) -> PathBuf {
     command.args([standard, "-O2", "-g", "-Wall", "-Wextra", "-Werror", "-pthread", "-o"]).arg(&path).arg(&source);
     match name {
         "omp.c" | "omp_regions.c" => command.arg("-fopenmp"),
-        "plugin.c" => command.args(["-shared", "-fPIC"]),
+        "plugin.c" | "runtime.c" => command.args(["-shared", "-fPIC"]),
         _ => command.arg("-ldl"),
     };
     let compiled = command.output().unwrap_or_else(|error| panic!("{compiler}: {error}"));

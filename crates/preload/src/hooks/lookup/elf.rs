@@ -15,6 +15,9 @@ const DT_RELA: u64 = 7;
 const DT_RELASZ: u64 = 8;
 const DT_JMPREL: u64 = 23;
 const DT_GNU_HASH: u64 = 0x6fff_fef5;
+const DT_VERSYM: u64 = 0x6fff_fff0;
+/// Bit of a symbol's version: the version is found only by callers that name it.
+const HIDDEN: u16 = 0x8000;
 const R_X86_64_64: u64 = 1;
 const R_X86_64_GLOB_DAT: u64 = 6;
 const R_X86_64_JUMP_SLOT: u64 = 7;
@@ -74,6 +77,17 @@ impl Object<'_> {
         self.path.rsplit(|byte| *byte == b'/').next().unwrap_or(b"")
     }
 
+    /// Copies the object's path, with a zero byte behind it, to the beginning of `buffer`. False if
+    /// the path is empty or too long: then nothing is copied.
+    pub fn path_into(&self, buffer: &mut [u8]) -> bool {
+        let fits = !self.path.is_empty() && self.path.len() < buffer.len();
+        if fits {
+            buffer[..self.path.len()].copy_from_slice(self.path);
+            buffer[self.path.len()] = 0;
+        }
+        fits
+    }
+
     /// The value of an entry of the object's dynamic section.
     fn entry(&self, kind: u64) -> Option<usize> {
         let mut at = self.dynamic;
@@ -96,16 +110,17 @@ impl Object<'_> {
     }
 
     /// The address of the function that the object defines as `name`; of several versions, the
-    /// first in the object's hash table. `None` if there is none, or if the table does not have
-    /// GNU's format, as the C library's has.
+    /// default one, which a call without a version gets. `None` if there is none, or if the table
+    /// does not have GNU's format, as the C library's has.
     pub fn function(&self, name: &CStr) -> Option<usize> {
         let (symbols, strings) = self.symbols()?;
+        let versions = self.entry(DT_VERSYM).map(core::ptr::with_exposed_provenance::<u16>);
         let table: *const u32 = core::ptr::with_exposed_provenance(self.entry(DT_GNU_HASH)?);
         let hash =
             name.to_bytes().iter().fold(5381u32, |hash, byte| hash.wrapping_mul(33).wrapping_add((*byte).into()));
         // SAFETY: GNU's hash table consists of four numbers (buckets, first symbol, words of the
         // filter, a shift), the filter of 64-bit words, the buckets, and a chain, in which the last
-        // symbol of each bucket has an odd hash.
+        // symbol of each bucket has an odd hash. The table of versions has a number per symbol.
         unsafe {
             let (buckets, first, filter) = (*table, *table.add(1), *table.add(2));
             let bucket = table.add(4 + 2 * filter as usize);
@@ -114,7 +129,9 @@ impl Object<'_> {
             while symbol >= first {
                 let found = *chain.add((symbol - first) as usize);
                 let entry = &*symbols.add(symbol as usize);
+                let is_default = versions.is_none_or(|versions| *versions.add(symbol as usize) & HIDDEN == 0);
                 if found | 1 == hash | 1
+                    && is_default
                     && entry.st_value != 0
                     && CStr::from_ptr(strings.add(entry.st_name as usize)) == name
                 {
@@ -178,5 +195,31 @@ impl Object<'_> {
                 .store(address, core::sync::atomic::Ordering::Relaxed)
         };
         access(libc::PROT_READ);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The C library keeps an old `pthread_cond_wait` for programs linked before 2003.
+    #[test]
+    fn of_several_versions_the_default_one_is_found() {
+        let known = libc::gnu_get_libc_version as *const () as usize;
+        let mut found = None;
+        each(|object| {
+            let is_libc = object.contains(known);
+            if is_libc {
+                found = object.function(c"pthread_cond_wait");
+            }
+            is_libc
+        });
+        let version = |version: &CStr| {
+            // SAFETY: all three are strings.
+            unsafe { libc::dlvsym(libc::RTLD_DEFAULT, c"pthread_cond_wait".as_ptr(), version.as_ptr()) }.addr()
+        };
+        let (old, new) = (version(c"GLIBC_2.2.5"), version(c"GLIBC_2.3.2"));
+        assert_ne!(old, new);
+        assert_eq!(found, Some(new));
     }
 }

@@ -6,7 +6,8 @@
 //! If a look-up in a handle finds a function of the C library that this library replaces, the
 //! result is this library's function. The cells of a library loaded with `RTLD_DEEPBIND` are
 //! rebound before the program gets its handle, or, if glibc had to search for the library, at the
-//! program's next `dlsym` with any handle. What another library interposes stays as it is.
+//! program's next `dlopen`, or `dlsym` with a handle. What another library interposes stays as it
+//! is.
 //!
 //! glibc's `dlsym` and `dlopen` look at their return address, to know the caller: for `RTLD_NEXT`,
 //! and for the caller's search path. Where that matters, the hooks jump on to glibc's functions, as
@@ -18,7 +19,8 @@ pub mod found;
 use crate::hooks::real;
 use crate::hooks::{Code, STUBS, slot};
 use core::ffi::{CStr, c_char, c_int, c_void};
-use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering::Relaxed};
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize};
 
 /// Points the slots of the look-up functions to glibc's before anything else can be looked up,
 /// because the library's own look-ups come through these slots too.
@@ -51,9 +53,11 @@ static LIBC: AtomicUsize = AtomicUsize::new(0);
 static DLSYM: AtomicPtr<()> = AtomicPtr::new(core::ptr::null_mut());
 static DLOPEN: AtomicPtr<()> = AtomicPtr::new(core::ptr::null_mut());
 /// Whether glibc was asked to search for a library with `RTLD_DEEPBIND`, and nothing was rebound
-/// since. The program's next `dlsym` with a handle rebinds the library behind that handle, and the
-/// libraries loaded after it.
+/// since ([`settle`]).
 static PENDING: AtomicBool = AtomicBool::new(false);
+/// The offsets of the objects that were loaded before that, and their number.
+static LOADED: [AtomicUsize; 1024] = [const { AtomicUsize::new(0) }; 1024];
+static COUNT: AtomicUsize = AtomicUsize::new(0);
 
 /// Points the slots of the look-up functions to the functions of this file.
 pub fn install() {
@@ -124,7 +128,7 @@ unsafe extern "C" fn dlsym() {
 }
 
 unsafe extern "C-unwind" fn explicit(handle: *mut c_void, name: *const c_char, _: usize) -> *mut c_void {
-    rebind_pending(handle);
+    settle();
     // SAFETY: passed on.
     let found = unsafe { real::dlsym.get()(handle, name) };
     // SAFETY: the program's name is a string, if something was found by it.
@@ -137,6 +141,7 @@ unsafe extern "C-unwind" fn dlvsym(
     version: *const c_char,
     _: usize,
 ) -> *mut c_void {
+    settle();
     // SAFETY: passed on. With a version the caller does not matter, except for RTLD_NEXT, which
     // finds what comes behind this library.
     let found = unsafe { real::dlvsym.get()(handle, name, version) };
@@ -157,13 +162,17 @@ unsafe fn answer(name: *const c_char, found: *mut c_void) -> *mut c_void {
     ours.map_or(found, core::ptr::with_exposed_provenance_mut)
 }
 
-/// Stands in for `dlopen`. A call with `RTLD_DEEPBIND` goes to [`deeply`]; any other call, and one
-/// for which `deeply` returns null, jumps on to glibc's function.
+/// Stands in for `dlopen`. A call with `RTLD_DEEPBIND`, and the first call after one that is
+/// pending, goes to [`deeply`]; any other call, and one for which `deeply` returns null, jumps on to
+/// glibc's function.
 #[unsafe(naked)]
 unsafe extern "C" fn dlopen() {
     core::arch::naked_asm!(
         "test esi, {deep_bind}",
-        "jz 2f",
+        "jnz 3f",
+        "cmp byte ptr [rip + {pending}], 0",
+        "je 2f",
+        "3:",
         "push rdi",
         "push rsi",
         "sub rsp, 8",
@@ -177,18 +186,24 @@ unsafe extern "C" fn dlopen() {
         "2:",
         "jmp qword ptr [rip + {real}]",
         deep_bind = const libc::RTLD_DEEPBIND,
+        pending = sym PENDING,
         deeply = sym deeply,
         real = sym DLOPEN,
     );
 }
 
-/// Loads a library and rebinds it. Returns null if loading failed, and without loading if `file` is
-/// null or has no slash: glibc searches for such a file along a path that depends on the caller.
-/// After a null, [`dlopen`] jumps on to glibc's function.
+/// Rebinds a library that is pending. With `RTLD_DEEPBIND`, loads the library `file` and rebinds it.
+/// Returns null if loading failed, and without loading if `file` is null or has no slash: glibc
+/// searches for such a file along a path that depends on the caller. After a null, [`dlopen`] jumps
+/// on to glibc's function.
 unsafe extern "C-unwind" fn deeply(file: *const c_char, mode: c_int) -> *mut c_void {
+    settle();
+    if mode & libc::RTLD_DEEPBIND == 0 {
+        return core::ptr::null_mut();
+    }
     // SAFETY: the program passes a string, or null for itself.
     if file.is_null() || !unsafe { CStr::from_ptr(file) }.to_bytes().contains(&b'/') {
-        PENDING.store(true, Relaxed);
+        note_loaded();
         return core::ptr::null_mut();
     }
     // SAFETY: passed on.
@@ -199,9 +214,46 @@ unsafe extern "C-unwind" fn deeply(file: *const c_char, mode: c_int) -> *mut c_v
     handle
 }
 
-fn rebind_pending(handle: *mut c_void) {
-    if PENDING.load(Relaxed) && PENDING.swap(false, Relaxed) {
-        rebind(handle);
+/// Notes which objects are loaded, before glibc searches for one more.
+fn note_loaded() {
+    let mut count = 0;
+    elf::each(|object| {
+        if let Some(cell) = LOADED.get(count) {
+            cell.store(object.bias, Relaxed);
+            count += 1;
+        }
+        false
+    });
+    COUNT.store(count, Relaxed);
+    // Release: who sees that a library is pending sees the objects from before.
+    PENDING.store(true, Release);
+}
+
+/// Rebinds the library for which glibc has searched since [`note_loaded`], with those that came with
+/// it. Does nothing if none is pending, or none was found.
+fn settle() {
+    if !PENDING.load(Relaxed) || !PENDING.swap(false, Acquire) {
+        return;
+    }
+    let before = &LOADED[..COUNT.load(Relaxed)];
+    let mut path = [0u8; 1024];
+    elf::each(|object| {
+        let is_new = !before.iter().any(|bias| bias.load(Relaxed) == object.bias);
+        is_new && object.path_into(&mut path)
+    });
+    let Ok(path) = CStr::from_bytes_until_nul(&path) else { return };
+    if path.is_empty() {
+        return;
+    }
+    // SAFETY: with NOLOAD, `dlopen` only finds a loaded object; the handle is given back once.
+    unsafe {
+        let handle = real::dlopen.get()(path.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD);
+        if handle.is_null() {
+            libc::dlerror();
+        } else {
+            rebind(handle);
+            real::dlclose.get()(handle);
+        }
     }
 }
 
