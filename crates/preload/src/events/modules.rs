@@ -31,11 +31,18 @@ struct Known {
     living: AtomicBool,
     start: AtomicU64,
     end: AtomicU64,
+    /// The address of the loader's record of the module; 0 if it is not known.
+    record: AtomicU64,
 }
 
 impl Known {
     const fn new() -> Known {
-        Known { living: AtomicBool::new(false), start: AtomicU64::new(0), end: AtomicU64::new(0) }
+        Known {
+            living: AtomicBool::new(false),
+            start: AtomicU64::new(0),
+            end: AtomicU64::new(0),
+            record: AtomicU64::new(0),
+        }
     }
 }
 
@@ -88,10 +95,20 @@ pub(super) fn after_fork() {
 }
 
 /// Records that a module is unloaded, unless its address still leads to it. The loader's list alone
-/// does not tell, because it lacks the modules of other namespaces (`dlmopen`).
+/// does not tell, because it lacks the modules of other namespaces (`dlmopen`). Reads nothing of the
+/// module itself, which another thread may be unloading.
 fn unload_gone(module: u32) {
     let known = &ALL[module as usize];
-    if know(known.start.load(Relaxed)) == Some(module) || !known.living.swap(false, Relaxed) {
+    let there = found::record_at(known.start.load(Relaxed));
+    if there.is_none_or(|there| there != known.record.load(Relaxed)) {
+        unload(module);
+    }
+}
+
+/// Records that a module is unloaded.
+fn unload(module: u32) {
+    let known = &ALL[module as usize];
+    if !known.living.swap(false, Relaxed) {
         return;
     }
     let place = known.start.load(Relaxed)..known.end.load(Relaxed);
@@ -106,8 +123,7 @@ fn unload_gone(module: u32) {
 pub(super) fn know(address: u64) -> Option<u32> {
     let loaded = found::at(address)?;
     // SAFETY: `found::at` has just found the module loaded, and it stays so while its code is being
-    // called from. (Only [`unload_gone`] asks for a module that another thread may be about to
-    // unload.)
+    // called from.
     unsafe { module(loaded.bias, loaded.name, loaded.headers()?) }
 }
 
@@ -160,6 +176,7 @@ unsafe fn module(bias: u64, name: *const c_char, headers: &[Elf64_Phdr]) -> Opti
     }
     known.start.store(start, Relaxed);
     known.end.store(end, Relaxed);
+    known.record.store(found::record_at(start).unwrap_or(0), Relaxed);
     if !known.living.swap(true, Relaxed) {
         // Ends every known module that overlaps the new one: such a module has been unloaded
         // without a `dlclose` of the program, for glibc closes some libraries itself.
@@ -168,7 +185,7 @@ unsafe fn module(bias: u64, name: *const c_char, headers: &[Elf64_Phdr]) -> Opti
         others.each(|other| {
             let there = &ALL[other as usize];
             if there.start.load(Relaxed) < end && start < there.end.load(Relaxed) {
-                unload_gone(other);
+                unload(other);
             }
         });
         let mut buffer = [0u8; 1024];

@@ -1,6 +1,6 @@
 //! Tests of recorded call sites: their stacks, and the libraries in which their frames lie.
 
-use crate::common::{Run, folder};
+use crate::common::{Run, folder, program};
 use crate::{recorded, whole};
 use baton_report::symbols::Symbols;
 use baton_trace::analysis::{Analysis, Window};
@@ -47,6 +47,18 @@ fn libraries_that_lie_in_one_place_in_turn() {
         assert_eq!(taken, ["one", "two", "six"].iter().flat_map(|name| both(name)).collect());
     });
     std::fs::remove_dir_all(&libraries).unwrap();
+}
+
+/// A library outside of the loader's own list is known by a caller's address. When another library
+/// is unloaded, nothing of the first one is read: another thread may be unloading it too.
+#[test]
+fn a_library_that_may_be_gone_is_not_read() {
+    let (library, third) = (program("plugin.c"), program("runtime.c"));
+    let paths = [library.to_str().unwrap(), third.to_str().unwrap()];
+    recorded("elsewhere.c", &paths, |trace| {
+        let known = |path: &str| trace.processes[0].modules.iter().filter(|module| module.path == path).count();
+        assert_eq!(paths.map(known), [1, 1]);
+    });
 }
 
 #[test]

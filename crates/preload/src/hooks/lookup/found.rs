@@ -72,23 +72,34 @@ impl Loaded {
     }
 }
 
-/// The object file around an address of its code or data; `None` for an address of the heap or a
-/// stack, and always if glibc lacks `_dl_find_object`. Takes no lock, so it may be called anywhere.
-pub fn at(address: u64) -> Option<Loaded> {
+/// What the loader knows of the object file around an address of its code or data.
+fn find(address: u64) -> Option<Found> {
     let find = FIND_OBJECT.load(Relaxed);
     if find.is_null() {
         return None;
     }
-    // SAFETY: the function has this type in <dlfcn.h> and fills the structure; the loader's own
-    // record of an object lives as long as the object is loaded.
+    // SAFETY: the function has this type in <dlfcn.h> and fills the structure.
     unsafe {
         let find: FindObject = core::mem::transmute(find);
         let mut found: Found = core::mem::zeroed();
-        if find(core::ptr::with_exposed_provenance(address as usize), &mut found) != 0 {
-            return None;
-        }
-        Some(Loaded { bias: (*found.link_map).bias, name: (*found.link_map).name, start: found.start })
+        (find(core::ptr::with_exposed_provenance(address as usize), &mut found) == 0).then_some(found)
     }
+}
+
+/// The object file around an address of its code or data; `None` for an address of the heap or a
+/// stack, and always if glibc lacks `_dl_find_object`. Takes no lock, so it may be called anywhere
+/// where the object file stays loaded.
+pub fn at(address: u64) -> Option<Loaded> {
+    let found = find(address)?;
+    // SAFETY: the loader's own record of an object lives as long as the object is loaded.
+    let map = unsafe { &*found.link_map };
+    Some(Loaded { bias: map.bias, name: map.name, start: found.start })
+}
+
+/// The address of the loader's record of the object file around an address; `None` as for [`at`].
+/// Reads nothing of the object file, which another thread may be unloading.
+pub fn record_at(address: u64) -> Option<u64> {
+    Some(find(address)?.link_map.expose_provenance() as u64)
 }
 
 /// The path of the program's own file, read into `buffer`; empty if the kernel does not tell.
