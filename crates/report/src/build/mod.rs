@@ -81,7 +81,7 @@ pub(crate) fn build(
     let run = run::run(trace, &path);
     let (parallel, tasks) = (openmp::regions(&mut names, analysis), openmp::tasks(&mut names, analysis));
     let outside = outside::outside(&mut names, trace, off_cpu, &path);
-    let requests = requests::requests(&mut names, analysis, &locks, &classes);
+    let requests = requests::requests(&mut names, analysis, off_cpu, &locks, &classes);
     let threads = run::threads(trace, analysis, off_cpu);
     let mut scene = standstill::Scene::new(&mut names, analysis, &locks, &waitables, &threads);
     let still = standstill::standstill(&mut scene, ending);

@@ -6,7 +6,7 @@ use crate::model::{self, Latency, PROGRESS, Progress, RequestPart, Requests, Slo
 use baton_trace::analysis::requests::{
     Asked, Clients, Counted, Part, Places, Request, Requests as Found, nearest_rank,
 };
-use baton_trace::analysis::{Analysis, ObjectId};
+use baton_trace::analysis::{Analysis, ObjectId, ThreadOffCpu, Window, ran};
 use baton_trace::point::{Passed, Point, Progress as Named};
 use baton_trace::{Ticks, Trace};
 use std::cmp::Reverse;
@@ -31,12 +31,13 @@ pub(super) struct Described {
 pub(super) fn requests(
     names: &mut Names,
     analysis: &Analysis,
+    off_cpu: &[ThreadOffCpu],
     locks: &[model::Lock],
     classes: &[model::Class],
 ) -> Described {
     let trace = names.trace;
     let named = trace.meta.as_ref().and_then(|meta| meta.extra.get(PROGRESS)?.as_str());
-    let scene = Scene { trace, analysis, locks, classes };
+    let scene = Scene { trace, analysis, off_cpu, locks, classes };
     let Some(text) = named else {
         let found = Found::of(trace, &Asked::Find);
         let points = found.calls.map_or_else(String::new, |(begin, end)| format!("{begin}..{end}"));
@@ -57,6 +58,7 @@ fn never(text: &str, remark: String) -> Progress {
 struct Scene<'a> {
     trace: &'a Trace,
     analysis: &'a Analysis,
+    off_cpu: &'a [ThreadOffCpu],
     locks: &'a [model::Lock],
     classes: &'a [model::Class],
 }
@@ -88,6 +90,12 @@ impl Scene<'_> {
         nanos(&self.trace.clock, end.since(begin)).0
     }
 
+    /// The time that the program's threads ran on CPUs while there were requests.
+    fn running_ns(&self, found: &Found) -> baton_units::Nanos {
+        let window = Window::between(self.trace, &[found.span()]);
+        nanos(&self.trace.clock, ran(self.trace, self.off_cpu, &window).into_iter().sum())
+    }
+
     fn describe(&self, found: &Found, points: String, named: bool) -> Requests {
         let span = self.span_ns(found);
         let clients = Clients::of(found);
@@ -103,6 +111,7 @@ impl Scene<'_> {
             begun_twice: found.begun_twice,
             passed_along: found.all.iter().filter(|request| request.thread != request.answered_by).count() as u64,
             span_ns: baton_units::Nanos(span),
+            running_ns: self.running_ns(found),
             per_second: (span > 0).then(|| found.all.len() as f64 * 1e9 / span as f64),
             latency_ns: self.latency(&order),
             connections: clients.connections,

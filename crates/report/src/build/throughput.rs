@@ -68,8 +68,8 @@ fn lock(report: &Report, requests: &Requests) -> Option<(String, u32, f64)> {
 }
 
 fn cpus(report: &Report, requests: &Requests) -> f64 {
-    let running: u64 = report.threads.iter().map(|thread| thread.running_ns.0).sum();
-    ratio(running, requests.span_ns.0.saturating_mul(u64::from(report.run.host.cpus.max(1)))).min(1.0)
+    let all = requests.span_ns.0.saturating_mul(u64::from(report.run.host.cpus.max(1)));
+    ratio(requests.running_ns.0, all).min(1.0)
 }
 
 impl Load<'_> {

@@ -25,6 +25,8 @@ pub struct Requests {
     pub passed_along: u64,
     /// From the beginning of the first request to the end of the last.
     pub span_ns: Nanos,
+    /// The time that the program's threads ran on CPUs in `span_ns`, added over threads.
+    pub running_ns: Nanos,
     /// Requests that ended per second of `span_ns`; `None` if the span is zero.
     pub per_second: Option<f64>,
     /// The latencies of the requests.

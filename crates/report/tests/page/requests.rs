@@ -55,6 +55,42 @@ fn server(rounds: u64, meta: Meta) -> Profile {
     Profile::of(trace.build())
 }
 
+/// A server whose threads work on CPUs for `start_up` nanoseconds before the first request comes. Then
+/// each of its four connections has a request a millisecond, which takes 20 µs.
+fn light(start_up: u64) -> Profile {
+    let mut trace = TraceBuilder::new(Clock::nanoseconds());
+    trace.site(SITE, &[0x10]).meta(killed());
+    for thread in 0..THREADS {
+        let id = ThreadIndex(thread as u32);
+        let mut push = |time: u64, what: What| {
+            trace.push(Ticks(time), id, what);
+        };
+        push(0, What::ThreadStart { handle: 100 + thread });
+        push(0, What::OnCpu { tid: 0, cpu: 0 });
+        push(start_up, What::OffCpu { tid: 0, reason: OffReason::Blocked });
+        for round in 0..100 {
+            let came = start_up + 1_000_000 * (round + 1);
+            push(came, What::OnCpu { tid: 0, cpu: 0 });
+            push(came + 10, called("read", 5 + thread, 500));
+            push(came + 20_000, called("write", 5 + thread, 10));
+            push(came + 20_050, What::OffCpu { tid: 0, reason: OffReason::Blocked });
+        }
+    }
+    Profile::of(trace.build())
+}
+
+/// What a server does before its first request does not make the CPUs a limit of its requests.
+#[test]
+fn work_before_the_first_request_takes_no_cpu_from_requests() {
+    for start_up in [1_000, 100_000_000] {
+        let report = light(start_up).report;
+        let requests = report.requests.as_ref().expect("requests");
+        // In the last round the span ends with the answer.
+        assert_eq!((requests.span_ns.0, requests.running_ns.0), (99_020_000, 400 * 20_050 - 4 * 50));
+        assert_eq!(report.verdict.limit, "clients", "{}", report.verdict.headline);
+    }
+}
+
 fn killed() -> Meta {
     Meta { command: vec!["./server".into()], exit_signal: Some(15), ..Meta::default() }
 }
