@@ -9,7 +9,7 @@
 //! The trace shows no flag. A joined thread counts as such a **background thread** if
 //!
 //! - it ended within one turn of its own loop after the joiner had come, and made at least
-//!   [`TURNS`] turns in its life. A turn lies between two releases at one place in the code with no
+//!   [`TURNS`] turns before. The turn in which the joiner came is the last one that counts. A turn lies between two releases at one place in the code with no
 //!   lock held after them, or between two sleeps or calls for input and output at one place; the
 //!   place that the thread came to most often counts, and the longest turn there. A thread that
 //!   came to no place at all has to be off the CPU for nearly all of its life, and to end soon
@@ -99,7 +99,38 @@ pub fn background(trace: &Trace) -> Vec<Background> {
             }
         }
     }
+    keep_those_that_went_round(trace, &mut found);
     found.into_values().collect()
+}
+
+/// Removes the threads that have not made their turns before the joiner came: [`Walk::judge`] has
+/// counted those of the whole life. Threads that the user named, and those that came to no place,
+/// stay.
+fn keep_those_that_went_round(trace: &Trace, found: &mut BTreeMap<ThreadIndex, Background>) {
+    let named = |thread| trace.meta.as_ref().is_some_and(|meta| is_named(&meta.ends.background, trace, thread));
+    let judged = |one: &&Background| one.turns_at.is_some() && !named(one.thread);
+    let mut lives: BTreeMap<ThreadIndex, Life> = found
+        .values()
+        .filter(judged)
+        .map(|one| (one.thread, Life { until: Some(one.came), ..Life::default() }))
+        .collect();
+    if lives.is_empty() {
+        return;
+    }
+    for event in trace.complete_events() {
+        let Some(life) = lives.get_mut(&event.thread) else { continue };
+        if let Some(place) = life.goes_to(&event.what) {
+            life.came_to(place, event.time, None);
+        }
+    }
+    found.retain(|thread, one| match lives.get(thread).map(Life::turns) {
+        Some(Some((place, longest))) => {
+            one.turns_at = Some(place);
+            one.ended.since(one.came) <= longest
+        }
+        Some(None) => false,
+        None => true,
+    });
 }
 
 /// Returns for each background thread whose place ([`Background::turns_at`]) is known the moments
@@ -141,6 +172,8 @@ struct Join {
 
 #[derive(Default)]
 struct Life {
+    /// Visits after this moment do not count, and the turn in which it lies is the last one.
+    until: Option<Ticks>,
     began: Option<Ticks>,
     ended: Option<Ticks>,
     /// The locks held, counted with each repeated acquisition.
@@ -177,8 +210,12 @@ impl Life {
     fn came_to(&mut self, place: LoopPoint, now: Ticks, lock: Option<SiteId>) {
         let new = || Visits { count: 0, last: now, longest: Ticks(0), locks: BTreeSet::new() };
         let visits = self.places.entry(place).or_insert_with(new);
+        let until = self.until.unwrap_or(now);
+        if visits.last > until {
+            return;
+        }
         visits.locks.extend(lock);
-        visits.count += 1;
+        visits.count += u64::from(now <= until);
         visits.longest = visits.longest.max(now.since(visits.last));
         visits.last = now;
     }

@@ -157,6 +157,29 @@ fn a_thread_that_goes_on_for_turns_after_its_joiner_came_works() {
     assert!(found(&program.trace(Ends::default())).is_empty());
 }
 
+/// The thread works for 290 ticks, and thread 0 comes meanwhile. Only then the thread goes round in a
+/// loop, with short turns.
+#[test]
+fn turns_that_a_thread_makes_after_its_joiner_came_are_work() {
+    let mut program = Program::new();
+    program.start(0, 1);
+    program.hold(10, 1, 0x10, 1);
+    (0..5).for_each(|turn| program.hold(300 + 10 * turn, 1, 0x10, 1));
+    program.join(100, 350, 1);
+    assert!(found(&program.trace(Ends::default())).is_empty());
+}
+
+/// The turn in which thread 0 comes is the thread's longest.
+#[test]
+fn the_turn_in_which_the_joiner_comes_counts() {
+    let mut program = Program::new();
+    program.start(0, 1);
+    (0..4).for_each(|turn| program.hold(10 + 30 * turn, 1, 0x10, 1));
+    program.hold(150, 1, 0x10, 1);
+    program.join(110, 156, 1);
+    assert_eq!(found(&program.trace(Ends::default())), [1]);
+}
+
 #[test]
 fn a_thread_that_only_sleeps_is_background_by_its_cpu_time() {
     let sleeps = |cpu_ns| {
