@@ -1,5 +1,5 @@
-//! Advice about threads that are awake in vain: a broadcast wakes them although there is nothing
-//! for them to do, or they poll under a lock. Another lock cures neither.
+//! Advice about threads that are awake in vain: a broadcast, or a wake of a futex, wakes them
+//! although there is nothing for them to do, or they poll under a lock. Another lock cures neither.
 
 use super::own_locks::WORTH_A_STEP;
 use crate::format::{count, lock_phrase, percent, phrase, quoted};
@@ -12,20 +12,44 @@ use std::collections::BTreeMap;
 pub(super) const FUTILE: &str = "futile-wake-ups";
 pub(super) const POLLING: &str = "polling";
 
-/// A condition variable, and the share of the critical path that its futile wake-ups take.
+/// A condition variable or a futex, and the share of the critical path that its futile wake-ups
+/// take.
 struct Herd<'a> {
-    condition: &'a Waitable,
+    waitable: &'a Waitable,
     share: f64,
 }
 
 impl Herd<'_> {
     fn name(&self) -> String {
-        phrase(&self.condition.kind, &self.condition.name)
+        phrase(&self.waitable.kind, &self.waitable.name)
     }
 
-    /// The place whose broadcasts cause most futile wake-ups, as ` in main (queue.c:27)`.
+    fn is_futex(&self) -> bool {
+        self.waitable.kind == "futex"
+    }
+
+    /// The calls that wake the threads.
+    fn calls(&self) -> &'static str {
+        if self.is_futex() { "wakes" } else { "broadcasts" }
+    }
+
+    /// The place whose calls cause most futile wake-ups, as ` in main (queue.c:27)`.
     fn place(&self) -> String {
-        self.condition.broadcast_at.as_ref().map_or_else(String::new, |at| format!(" in {at}"))
+        self.waitable.broadcast_at.as_ref().map_or_else(String::new, |at| format!(" in {at}"))
+    }
+
+    /// What to do instead.
+    fn cure(&self) -> String {
+        let (name, place) = (self.name(), self.place());
+        let instead = match self.is_futex() {
+            true => format!("wake one waiter at {name} (FUTEX_WAKE with 1, notify_one) in place of several{place}"),
+            false => format!("signal {name} (in C++ notify_one) in place of the broadcast{place}"),
+        };
+        let each = if self.is_futex() { "futex" } else { "condition variable" };
+        format!(
+            "wake only as many threads as there is work for: {instead}, if any waiter can do the work, or give each kind of \
+             waiter a {each} of its own"
+        )
     }
 }
 
@@ -47,7 +71,7 @@ impl Polled<'_> {
     }
 }
 
-/// The condition variable whose futile wake-ups take most of the path.
+/// The condition variable or futex whose futile wake-ups take most of the path.
 fn herd(report: &Report) -> Option<Herd<'_>> {
     let path = &report.critical_path;
     let mut times: BTreeMap<u32, Nanos> = BTreeMap::new();
@@ -55,8 +79,8 @@ fn herd(report: &Report) -> Option<Herd<'_>> {
         *times.entry(part.waitable?).or_default() += part.total_ns;
     }
     let (number, time) = times.into_iter().max_by_key(|(_, time)| *time)?;
-    let condition = report.waitables.get(number as usize)?;
-    Some(Herd { condition, share: ratio(time.0, path.length_ns.0).min(1.0) })
+    let waitable = report.waitables.get(number as usize)?;
+    Some(Herd { waitable, share: ratio(time.0, path.length_ns.0).min(1.0) })
 }
 
 /// The class of locks under which polling takes most of the path.
@@ -82,11 +106,12 @@ pub(super) fn headline(report: &Report, share: &Share) -> String {
     match (share.limit == FUTILE, herd(report), polled(report)) {
         (true, Some(herd), _) => format!(
             "Futile wake-ups limit it: {all} of its critical path is the cost of threads that find nothing to do and wait again. \
-             Threads were woken {} times by broadcasts of {}{}, {} of them for nothing.",
-            count(herd.condition.woken),
+             Threads were woken {} times by {} of {}{}, {} of them for nothing.",
+            count(herd.waitable.woken),
+            herd.calls(),
             herd.name(),
             herd.place(),
-            count(herd.condition.futile)
+            count(herd.waitable.futile)
         ),
         (false, _, Some(polled)) => format!(
             "Polling under {} limits it: for {all} of its critical path threads take it again and again until a value changes{}, \
@@ -114,15 +139,9 @@ pub(super) fn gains(report: &Report) -> Vec<String> {
 /// Advice on futile wake-ups and on polling, each with its share of the path.
 pub(super) fn next(report: &Report, place: &str) -> Vec<(f64, NextStep)> {
     let page = || Some(format!("baton report {} --html report.html", quoted(place)));
-    let herd = herd(report).filter(|herd| herd.share >= WORTH_A_STEP).map(|herd| {
-        let text = format!(
-            "wake only as many threads as there is work for: signal {} (in C++ notify_one) in place of the broadcast{}, if any \
-             waiter can do the work, or give each kind of waiter a condition variable of its own",
-            herd.name(),
-            herd.place()
-        );
-        (herd.share, NextStep { text, command: page() })
-    });
+    let herd = herd(report)
+        .filter(|herd| herd.share >= WORTH_A_STEP)
+        .map(|herd| (herd.share, NextStep { text: herd.cure(), command: page() }));
     let polled = polled(report).filter(|polled| polled.share >= WORTH_A_STEP).map(|polled| {
         let text = format!(
             "wait at a condition variable, which the thread signals that changes the value, in place of taking {} again and \

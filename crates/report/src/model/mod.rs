@@ -314,13 +314,13 @@ pub struct Waitable {
     pub broadcasts: u64,
     /// The number of waits that ended by a deadline, a cancellation or an error.
     pub timeouts: u64,
-    /// For a condition variable: the number of threads woken by broadcasts that woke several.
+    /// The number of threads woken by broadcasts, or by wakes of a futex, that woke several.
     #[serde(default)]
     pub woken: u64,
     /// The number of these threads that found nothing to do and waited again.
     #[serde(default)]
     pub futile: u64,
-    /// The place whose broadcasts woke most threads for nothing.
+    /// The place whose broadcasts or wakes woke most threads for nothing.
     #[serde(default)]
     pub broadcast_at: Option<String>,
     /// For a futex or a lock of the C library: where most of the waits begin, as `lock (heap.c:10),

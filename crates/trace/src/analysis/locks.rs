@@ -194,7 +194,7 @@ impl<'a> Walk<'a> {
             pauses: Ticks(0),
             free: FreeWhileWanted::default(),
             polls: Polls::default(),
-            wakes: Wakes::default(),
+            wakes: Wakes::new(&trace.clock),
             regions: Regions::default(),
             end: Ticks(0),
         }

@@ -40,7 +40,7 @@ pub enum Doing {
     /// another thread waits for a CPU, a lock or its wake-up because of them. Critical sections
     /// inside of this time are not counted.
     Vain {
-        /// The condition variable whose broadcasts wake the threads, or the lock under which they
+        /// The condition variable or futex whose calls wake the threads, or the lock under which they
         /// poll.
         object: ObjectId,
     },

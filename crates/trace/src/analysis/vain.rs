@@ -18,8 +18,8 @@ pub(super) struct Stretch {
     pub(super) end: Ticks,
 }
 
-/// When threads were awake in vain, by the condition variable that woke them, or the lock under
-/// which they polled.
+/// When threads were awake in vain, by the condition variable or the futex that woke them, or the
+/// lock under which they polled.
 #[derive(Clone, Debug, Default)]
 pub struct Vain(BTreeMap<ObjectId, Awake>);
 
@@ -94,7 +94,7 @@ impl Awake {
         match segment.doing {
             Doing::OffCpu(OffCpu::Ready) => mostly(&self.any),
             Doing::HandOff { object: Some(object), .. }
-            | Doing::Waiting { kind: WaitKind::Lock, object: Some(object) }
+            | Doing::Waiting { kind: WaitKind::Lock | WaitKind::Futex, object: Some(object) }
                 if object == of || Some(object) == self.lock =>
             {
                 mostly(&self.any)

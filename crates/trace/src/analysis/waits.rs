@@ -31,8 +31,8 @@ pub struct WaitableStats {
     pub immediate: u64,
     /// Failed tries to take a semaphore.
     pub try_fails: u64,
-    /// How many broadcasts of a condition variable woke several threads, how many threads these
-    /// broadcasts woke, and how many of the woken threads found nothing to do.
+    /// How many broadcasts of a condition variable, or wakes of a futex, woke several threads, how
+    /// many threads they woke, and how many of the woken threads found nothing to do.
     pub futile: FutileWakes,
     /// The OpenMP construct that a barrier belongs to, if known.
     pub construct: Option<Construct>,

@@ -4,7 +4,9 @@
 use baton_trace::analysis::{
     Analysis, CriticalPath, Doing, FutileWakes, Overtaken, PathShare, Window, background, off_cpu,
 };
-use baton_trace::{Clock, How, Lock, Mode, SiteId, ThreadIndex, Ticks, Trace, TraceBuilder, WakeReason, What};
+use baton_trace::{
+    Clock, FutexEnd, How, Lock, Mode, SiteId, ThreadIndex, Ticks, Trace, TraceBuilder, WakeReason, What,
+};
 
 const CONDITION: u64 = 0x3000;
 const MUTEX: Lock = Lock::mutex(0x1000);
@@ -239,4 +241,121 @@ fn sections_that_somebody_waits_for_are_told_apart() {
     assert_eq!((path.sections.running.0, path.wanted.running.0), (295, 100), "nested ones count once");
     let nested: Vec<_> = path.nested.iter().map(|(pair, time)| (*pair, time.0)).collect();
     assert_eq!(nested, [((id(MUTEX), id(INNER)), 110)]);
+}
+
+const FUTEX: u64 = 0x5000;
+const LOCK: u64 = 0x6000;
+
+fn sleeps_in(futex: u64) -> What {
+    What::FutexWait { futex, site: SITE }
+}
+fn woken_in(futex: u64) -> What {
+    What::FutexWaitEnd { futex, end: FutexEnd::Woken }
+}
+fn wakes_in(time: u64, thread: u32, futex: u64, woken: u32) -> [(u64, u32, What); 2] {
+    let site = if woken > 1 { BROADCAST } else { SITE };
+    [
+        (time, thread, What::FutexWake { futex, site }),
+        (time, thread, What::FutexWoke { futex, asked: What::MANY, woken }),
+    ]
+}
+
+/// A trace in which thread 0 wakes threads 1, 2 and 3 at 100. `each` is what a woken thread does
+/// after that, given its number and the time at which it was woken.
+fn futex_herd(each: impl Fn(u32, u64) -> Vec<(u64, u32, What)>) -> FutileWakes {
+    let mut events = Vec::new();
+    events.extend((1..4).map(|thread| (u64::from(thread), thread, sleeps_in(FUTEX))));
+    events.extend(wakes_in(100, 0, FUTEX, 3));
+    for thread in 1..4 {
+        let at = 100_000 * u64::from(thread);
+        events.push((at, thread, woken_in(FUTEX)));
+        events.extend(each(thread, at));
+    }
+    events.push((1_000_000, 0, MARK));
+    events.sort_by_key(|(time, ..)| *time);
+    let analysis = analysis(&trace(&events));
+    analysis.waitables.iter().find(|w| w.object.address == FUTEX).unwrap().stats.futile.clone()
+}
+
+/// Thread 1 finds something to do, and the two others do not.
+#[test]
+fn who_waits_in_the_same_futex_again_was_woken_for_nothing() {
+    let found = futex_herd(|thread, at| match thread {
+        1 => wakes_in(at + 50_000, 1, FUTEX, 0).to_vec(),
+        _ => vec![(at + 300, thread, sleeps_in(FUTEX))],
+    });
+    let sites = [(BROADCAST, 2)].into();
+    assert_eq!(found, FutileWakes { broadcasts: 1, woken: 3, futile: 2, sites });
+    assert!(found.is_herd());
+    // The word had changed: the thread did not wait.
+    let changed = What::FutexWaitEnd { futex: FUTEX, end: FutexEnd::Changed };
+    let found = futex_herd(|thread, at| match thread {
+        1 => wakes_in(at + 50_000, 1, FUTEX, 0).to_vec(),
+        2 => [vec![(at + 300, 2, sleeps_in(FUTEX)), (at + 400, 2, changed)], wakes_in(at + 500, 2, FUTEX, 0).to_vec()]
+            .concat(),
+        _ => vec![(at + 300, thread, sleeps_in(FUTEX))],
+    });
+    assert_eq!(found.futile, 1);
+}
+
+#[test]
+fn threads_that_share_out_their_work_were_not_woken_for_nothing() {
+    let brief = futex_herd(|thread, at| vec![(at + 300, thread, sleeps_in(FUTEX))]);
+    assert_eq!(brief, FutileWakes::default(), "each may have had its part");
+    let long = futex_herd(|thread, at| vec![(at + 20_000, thread, sleeps_in(FUTEX))]);
+    assert_eq!((long.woken, long.futile), (3, 0));
+    let one = futex_herd(|thread, at| vec![(at + if thread == 1 { 20_000 } else { 300 }, thread, sleeps_in(FUTEX))]);
+    assert_eq!((one.woken, one.futile), (3, 2));
+    // A thread that has no CPU meanwhile has not worked.
+    let preempted = futex_herd(|thread, at| match thread {
+        1 => vec![(at + 20, 1, MARK)],
+        _ => vec![
+            (at + 100, thread, What::OffCpu { tid: 0, reason: baton_trace::OffReason::Preempted }),
+            (at + 50_000, thread, What::OnCpu { tid: 0, cpu: 0 }),
+            (at + 50_100, thread, sleeps_in(FUTEX)),
+        ],
+    });
+    assert_eq!(preempted.futile, 2);
+}
+
+/// The last thread that comes to a barrier wakes the others, and has worked for longest.
+#[test]
+fn threads_that_meet_at_a_barrier_are_not_woken_for_nothing() {
+    let mut events: Vec<_> = (1..4).map(|thread| (u64::from(thread), thread, sleeps_in(FUTEX))).collect();
+    for round in 0..4u32 {
+        let (last, at) = (round % 4, 100_000 * u64::from(round + 1));
+        events.extend(wakes_in(at, last, FUTEX, 3));
+        for thread in (0..4).filter(|thread| *thread != last) {
+            events.push((at + 10_000, thread, woken_in(FUTEX)));
+        }
+        for thread in (0..4).filter(|thread| *thread != (round + 1) % 4) {
+            events.push((at + 10_300, thread, sleeps_in(FUTEX)));
+        }
+    }
+    events.sort_by_key(|(time, ..)| *time);
+    let analysis = analysis(&trace(&events));
+    let stats = &analysis.waitables.iter().find(|w| w.object.address == FUTEX).unwrap().stats;
+    assert_eq!((stats.wait.count, &stats.futile), (12, &FutileWakes::default()));
+}
+
+/// A condition variable made of a futex: its waiters take a mutex made of another futex, and release
+/// it when they wait again.
+#[test]
+fn a_lock_around_the_wait_is_no_act() {
+    let takes = |thread: u32, at: u64| vec![(at + 200, thread, sleeps_in(LOCK)), (at + 30_000, thread, woken_in(LOCK))];
+    let herd = futex_herd(|thread, at| {
+        let mut events = takes(thread, at);
+        events.extend(wakes_in(at + 30_200, thread, LOCK, 1));
+        let again = if thread == 2 { 60_000 } else { 31_000 };
+        events.push((at + again, thread, sleeps_in(FUTEX)));
+        events
+    });
+    assert_eq!((herd.woken, herd.futile), (3, 2));
+    // Between two barriers, a thread waits in the second futex for the others, and wakes none there.
+    let barriers = futex_herd(|thread, at| {
+        let mut events = takes(thread, at);
+        events.push((at + 30_200, thread, sleeps_in(FUTEX)));
+        events
+    });
+    assert_eq!(barriers.futile, 0);
 }
