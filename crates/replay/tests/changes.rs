@@ -120,7 +120,7 @@ fn a_lock_split_often_enough_excludes_no_thread() {
     // side; with two parts, they draw the same part half of the time.
     assert!((share(&prediction, 2) - 0.5).abs() < 0.02, "{}", share(&prediction, 2));
     assert!((0.55..0.95).contains(&share(&prediction, 1)), "{}", share(&prediction, 1));
-    let acquisitions: Vec<u64> = prediction.results.iter().map(|row| row.acquisitions).collect();
+    let acquisitions: Vec<u64> = prediction.results.iter().map(|row| row.counts.acquisitions).collect();
     assert_eq!(acquisitions, [2 * ROUNDS; 3]);
     assert_ne!(prediction.results[1].by_seed_ns[0], prediction.results[1].by_seed_ns[1], "drawn by the seed");
 }
@@ -135,7 +135,7 @@ fn readers_share_a_lock_and_writers_do_not() {
     // A thread that draws a write sleeps on while the other thread reads and writes again and
     // again. So readers for half of the holds may save nothing, or up to half of the time.
     assert!((0.48..1.02).contains(&share(&prediction, 3)), "{}", share(&prediction, 3));
-    let contended: Vec<u64> = prediction.results.iter().map(|row| row.contended).collect();
+    let contended: Vec<u64> = prediction.results.iter().map(|row| row.counts.contended).collect();
     assert!(contended[2] == 0 && 0 < contended[3] && contended[3] < 2 * ROUNDS, "{contended:?}");
 }
 
@@ -160,7 +160,7 @@ fn a_lock_of_its_own_is_what_it_is_for_all() {
     let [own, all, same, both, mixed] = &prediction.results[..] else { panic!("five rows") };
     assert_eq!(figures(same), Predicted { recorded: false, ..figures(own) });
     assert_eq!(figures(both), figures(all));
-    assert!(mixed.acquisitions == own.acquisitions && mixed.failed.is_none());
+    assert!(mixed.counts.acquisitions == own.counts.acquisitions && mixed.failed.is_none());
 }
 
 #[test]

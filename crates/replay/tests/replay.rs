@@ -37,7 +37,7 @@ fn the_recorded_lock_takes_the_recorded_time() {
         let error = prediction.check.error;
         assert!(error.abs() < 0.06, "{} threads, {settings:?}: {error:+.3} of {time}", work.threads);
         assert!(prediction.trustworthy, "{:?}", prediction.reasons);
-        assert_eq!(prediction.results[0].acquisitions, u64::from(work.threads * work.rounds));
+        assert_eq!(prediction.results[0].counts.acquisitions, u64::from(work.threads * work.rounds));
     }
 }
 

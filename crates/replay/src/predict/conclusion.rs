@@ -1,6 +1,7 @@
 //! A prediction from the runs.
 
-use super::prediction::{Check, Failed, Predicted, Prediction};
+use super::outcomes::outcomes;
+use super::prediction::{Check, Counts, Failed, Predicted, Prediction};
 use super::{AllRan, Ask, recorded};
 use crate::doubt::{self, Alone, MOST_ERROR, Spread};
 use crate::error::PredictError;
@@ -134,7 +135,7 @@ fn predicted(choice: &Choice, recorded: bool, ran: &[Result<Ran, RunError>], chi
     let ns = |cycles: Cycles| chip.core.clock.nanos(cycles).0;
     let spread = |value: fn(&Ran) -> Cycles| Spread::of(ran.iter().map(|ran| ns(value(ran))).collect());
     let time_ns = spread(|ran| ran.time);
-    let first = ran.first();
+    let reference = if recorded { time_ns.median } else { reference };
     let speedup = if ran.is_empty() { 0.0 } else { reference as f64 / time_ns.median.max(1) as f64 };
     Predicted {
         lock: choice.lock.clone(),
@@ -153,9 +154,12 @@ fn predicted(choice: &Choice, recorded: bool, ran: &[Result<Ran, RunError>], chi
         spin_ns: spread(|ran| ran.spin),
         ready_ns: spread(|ran| ran.ready),
         idle_ns: spread(|ran| ran.idle),
-        acquisitions: first.map_or(0, |ran| ran.totals.acquisitions),
-        contended: first.map_or(0, |ran| ran.totals.contended),
+        counts: ran.first().map_or(Counts::default(), |ran| Counts {
+            acquisitions: ran.totals.acquisitions,
+            contended: ran.totals.contended,
+        }),
         cut_off: ran.iter().filter(|ran| ran.cut_off).count() as u32,
         by_seed_ns: ran.iter().map(|ran| ns(ran.time)).collect(),
+        outcomes: outcomes(ran.iter().map(|ran| (ns(ran.time), ran.cut_off)).collect(), reference),
     }
 }

@@ -6,12 +6,15 @@
 //! | --- | --- |
 //! | `prediction` | the form of a prediction |
 //! | `conclusion` | a prediction from the runs |
+//! | `outcomes` | how the runs of a row differ |
 
 mod conclusion;
+mod outcomes;
 mod prediction;
 
 pub use conclusion::{MOST_NOT_REPLAYABLE, conclude};
-pub use prediction::{Check, Failed, Predicted, Prediction};
+pub use outcomes::Outcome;
+pub use prediction::{Check, Counts, Failed, Predicted, Prediction};
 
 use crate::change::{Change, Changes};
 use crate::compile::{Probes, Work, compile, compile_with, cpus};

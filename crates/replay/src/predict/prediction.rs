@@ -1,5 +1,6 @@
 //! The form of a prediction.
 
+use super::outcomes::Outcome;
 use crate::doubt::{Alone, Interval, Spread};
 use crate::network::OnNetwork;
 use crate::program::{LockSpec, Probe, Replayability};
@@ -44,10 +45,9 @@ pub struct Predicted {
     /// The time that CPUs had no thread or woke up for one, added over CPUs. If threads were ready
     /// meanwhile, the policy left CPUs idle, or those threads were bound to other CPUs.
     pub idle_ns: Spread,
-    /// Acquisitions with the first seed whose run did not fail.
-    pub acquisitions: u64,
-    /// Acquisitions that waited, with the same seed.
-    pub contended: u64,
+    /// How often threads took locks, with the first seed whose run did not fail.
+    #[serde(flatten)]
+    pub counts: Counts,
     /// The number of seeds with which the run was cut off as a collapse: times are then lower
     /// bounds.
     pub cut_off: u32,
@@ -55,6 +55,9 @@ pub struct Predicted {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failed: Option<Failed>,
     pub by_seed_ns: Vec<u64>,
+    /// The outcomes of the seeds' runs, where they lie apart; empty if all runs take about as long.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub outcomes: Vec<Outcome>,
 }
 
 impl Predicted {
@@ -65,6 +68,14 @@ impl Predicted {
             _ => None,
         }
     }
+}
+
+/// How often the threads of one run took locks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    pub acquisitions: u64,
+    /// Acquisitions that waited.
+    pub contended: u64,
 }
 
 /// Replays that failed.
@@ -81,14 +92,6 @@ impl Failed {
         let mut errors = ran.iter().filter_map(|ran| ran.as_ref().err()).peekable();
         let why = errors.peek()?.to_string();
         Some(Failed { seeds: errors.count() as u32, why })
-    }
-}
-
-impl Predicted {
-    /// Returns the number of seeds with which the run took more than twice as long as the quickest
-    /// run: collapses that happen by chance.
-    pub fn sudden(&self) -> usize {
-        self.by_seed_ns.iter().filter(|&&ns| ns > self.time_ns.low.saturating_mul(2)).count()
     }
 }
 

@@ -189,8 +189,8 @@ fn table(rows: &[Predicted]) -> String {
             ms(row.sections_ns.median),
             figure(row, row.overhead_ns),
             range(row.overhead_ns),
-            row.acquisitions,
-            row.contended,
+            row.counts.acquisitions,
+            row.counts.contended,
         );
         if varies.is_some() {
             let [time, overhead] = row.variant.as_ref().map_or([None; 2], Variant::less);

@@ -5,7 +5,7 @@ use baton_chip::Chip;
 use baton_replay::Prediction;
 use baton_replay::doubt::Interval;
 use baton_replay::percent::Percent;
-use baton_replay::predict::{COLLAPSE, Predicted, Spread};
+use baton_replay::predict::{COLLAPSE, Outcome, Predicted, Spread};
 use baton_replay::variant::Variant;
 
 /// Nanoseconds as milliseconds.
@@ -117,15 +117,33 @@ fn failure(row: &Predicted) -> String {
     })
 }
 
-/// Remarks on runs that were cut off, or that took far longer than the others.
+/// Says that all runs were cut off, or how the runs differ where they lie apart.
 fn collapse(row: &Predicted) -> String {
     let (cut, all) = (row.cut_off as usize, row.by_seed_ns.len());
     if cut == all && all != 0 {
         return format!("collapse: more than {COLLAPSE}×");
     }
-    match row.sudden().max(cut) {
-        0 => String::new(),
-        sudden => format!("{sudden} of {all} runs collapse{}", if cut == 0 { "" } else { ", cut off" }),
+    outcomes(&row.outcomes, all)
+}
+
+/// The outcomes of `all` runs: `1.0 times in 4 of 5 runs, 10 times or more in 1`.
+fn outcomes(outcomes: &[Outcome], all: usize) -> String {
+    let one = |(at, outcome): (usize, &Outcome)| {
+        let times =
+            if outcome.times < 9.95 { format!("{:.1}", outcome.times) } else { format!("{:.0}", outcome.times) };
+        let or_more = if outcome.at_least { " or more" } else { "" };
+        let of = if at == 0 { format!(" of {all} runs") } else { String::new() };
+        format!("{times} times{or_more} in {}{of}", outcome.runs)
+    };
+    outcomes.iter().enumerate().map(one).collect::<Vec<_>>().join(", ")
+}
+
+/// A line that says what the outcomes in the remarks are multiples of; empty if no row has outcomes
+/// that lie apart.
+pub(crate) fn explained(rows: &[Predicted]) -> &'static str {
+    match rows.iter().any(|row| !row.outcomes.is_empty()) {
+        true => "times in runs: how often the seeds' runs took so many times as long as the recorded lock\n",
+        false => "",
     }
 }
 
@@ -213,7 +231,7 @@ pub(crate) fn text(prediction: &Prediction, chip: &Chip) -> String {
     let memory = memory_bound_name(&prediction.results);
     let (shown, collapsed) = apart(&prediction.results);
     let rows = shown.iter().map(|row| {
-        let share = 100.0 * row.contended as f64 / row.acquisitions.max(1) as f64;
+        let share = 100.0 * row.counts.contended as f64 / row.counts.acquisitions.max(1) as f64;
         let mut cells = vec![
             row.lock.clone(),
             row.wait.clone(),
@@ -258,6 +276,7 @@ pub(crate) fn text(prediction: &Prediction, chip: &Chip) -> String {
         out += &format!("collapse, more than {COLLAPSE}× the recorded lock's time: {}\n", names.join(", "));
     }
     out += "overhead: competition overhead, added over threads\n";
+    out += explained(&prediction.results);
     out += &varies.map_or_else(String::new, |varies| compared(&prediction.results, varies));
     for line in std::iter::once(assumed(&prediction.results)).filter(|line| !line.is_empty()) {
         out += &format!("{line}\n");
@@ -283,6 +302,18 @@ fn compared(rows: &[Predicted], varies: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn runs_that_lie_apart_are_told_with_their_numbers() {
+        let outcome = |times, runs, at_least| Outcome { times, runs, at_least };
+        assert_eq!(outcomes(&[], 5), "");
+        let convoys = [outcome(1.02, 4, false), outcome(10.0, 1, true)];
+        assert_eq!(outcomes(&convoys, 5), "1.0 times in 4 of 5 runs, 10 times or more in 1");
+        assert_eq!(
+            outcomes(&[outcome(0.9, 7, false), outcome(2.25, 2, false)], 9),
+            "0.9 times in 7 of 9 runs, 2.2 times in 2"
+        );
+    }
 
     #[test]
     fn one_seed_has_no_spread() {
