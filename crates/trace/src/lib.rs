@@ -14,6 +14,7 @@
 //! | [`last_look`] | the threads that the launcher saw shortly before the end | `cli` |
 //! | [`point`] | progress points as a user names them | `cli` |
 //! | [`disturbance`] | whether other programs used the CPUs meanwhile | `cli`, `replay`, `report` |
+//! | [`write_out`](mod@write_out) | has the kernel write out a recording while it is made | `cli` |
 //! | [`counts`] | calls that a running program counts for `baton try --for` | `preload`, `host` |
 //!
 //! # Recording
@@ -83,6 +84,7 @@ mod reader;
 pub mod record;
 pub mod sys;
 mod trace;
+pub mod write_out;
 pub mod writer;
 
 pub use affinity::Affinity;

@@ -14,6 +14,7 @@ mod named;
 mod openmp;
 mod progress;
 mod still;
+mod writing;
 
 use crate::ui;
 use clap::{CommandFactory, FromArgMatches, Parser};

@@ -4,6 +4,7 @@ use super::alone;
 use super::analysing::Steps;
 use super::progress::ProgressArgs;
 use super::still::Watching;
+use super::writing::Writing;
 use crate::exact;
 use crate::folder::Folder;
 use crate::{ui, values};
@@ -151,8 +152,10 @@ pub(super) fn record(args: &Args, silent: bool) -> anyhow::Result<Result<Recorde
     let messages = Messages::begin(|text| ui::warn(text))?;
     exec.set(messages::VARIABLE, messages.name());
     let watching = Watching::begin(folder.path());
+    let writing = Writing::begin(folder.path());
     let end = child::run(exec, args.duration, crowd, |pid| watching.started(pid), ui::warn);
     let last_look = watching.end();
+    writing.end();
     let end = end?;
     let seen = neighbours.seen();
     let said = messages.end();

@@ -29,4 +29,5 @@ mod r#try;
 mod try_server;
 mod whatif_server;
 mod wrapped;
+mod write_out;
 mod wrong_input;

@@ -5,3 +5,4 @@ mod faults;
 mod nonsense;
 mod page;
 mod round_trip;
+mod write_out;
