@@ -34,11 +34,16 @@ impl Neighbours {
         Neighbours { idle: idle(&cpus), own: own(), cpus, start: Instant::now() }
     }
 
+    /// The time of all CPUs since the watch began.
+    pub fn time(&self) -> Duration {
+        self.start.elapsed() * self.cpus.len() as u32
+    }
+
     /// The CPU time of other processes since the watch began. The children that count as Baton's
     /// own must have been waited for. `None` where the kernel does not report idle time.
     pub fn seen(&self) -> Option<Seen> {
         let (before, after) = (self.idle?, idle(&self.cpus)?);
-        let all = self.start.elapsed() * self.cpus.len() as u32;
+        let all = self.time();
         let idle = after.time.saturating_sub(before.time) + after.resolution;
         Some(Seen { others: not_ours(all, idle, own().saturating_sub(self.own)) })
     }

@@ -7,6 +7,9 @@ use crate::meta::Meta;
 /// Key in [`Meta::extra`] under which `baton profile` stores the CPU time, in nanoseconds, that
 /// other programs used.
 pub const OTHERS: &str = "other_cpu_ns";
+/// Key in [`Meta::extra`] under which `baton profile` stores the CPU time, in nanoseconds, that the
+/// program's load used on this machine. It is no part of the time of other programs.
+pub const LOAD: &str = "load_cpu_ns";
 /// Key in [`Meta::extra`] under which `baton profile --check` stores how long the program took alone,
 /// unrecorded, in nanoseconds: the median of its runs.
 pub const ALONE: &str = "alone_ns";

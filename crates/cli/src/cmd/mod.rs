@@ -10,6 +10,7 @@ mod alone;
 mod analysing;
 mod deferred;
 mod ends;
+mod load;
 mod named;
 mod openmp;
 mod progress;

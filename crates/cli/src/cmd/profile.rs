@@ -2,6 +2,7 @@
 
 use super::alone;
 use super::analysing::Steps;
+use super::load::{LoadArgs, Loads};
 use super::progress::ProgressArgs;
 use super::still::Watching;
 use super::writing::Writing;
@@ -20,7 +21,7 @@ use baton_report::model::PROGRESS;
 use baton_report::terminal::{self, Style};
 use baton_report::{ProfileError, html, nothing_recorded};
 use baton_trace::Meta;
-use baton_trace::disturbance::{ALONE, OTHERS, disturbed};
+use baton_trace::disturbance::{ALONE, LOAD, OTHERS, disturbed};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt;
@@ -72,6 +73,8 @@ pub(crate) struct Args {
     duration: Option<Duration>,
     #[command(flatten)]
     progress: ProgressArgs,
+    #[command(flatten)]
+    load: LoadArgs,
     /// Then run the program this often unrecorded, without input and output: how much recording slowed it down is then measured.
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     check: u32,
@@ -124,6 +127,7 @@ pub(super) struct Recorded {
 /// trace. `silent`: its output is not passed on.
 pub(super) fn record(args: &Args, silent: bool) -> anyhow::Result<Result<Recorded, ExitCode>> {
     args.progress.text()?;
+    args.load.check()?;
     let choice = match &args.lock {
         Some(lock) => Some(choice::check(lock, args.wait.as_deref())?),
         None => None,
@@ -152,12 +156,17 @@ pub(super) fn record(args: &Args, silent: bool) -> anyhow::Result<Result<Recorde
     let messages = Messages::begin(|text| ui::warn(text))?;
     exec.set(messages::VARIABLE, messages.name());
     let watching = Watching::begin(folder.path());
-    let writing = Writing::begin(folder.path());
-    let end = child::run(exec, args.duration, crowd, |pid| watching.started(pid), ui::warn);
+    let (writing, loads) = (Writing::begin(folder.path()), Loads::begin(&args.load));
+    let started_as = |pid| {
+        watching.started(pid);
+        loads.started(pid);
+    };
+    let end = child::run(exec, args.duration, crowd, started_as, ui::warn);
     let last_look = watching.end();
     writing.end();
     let end = end?;
     let seen = neighbours.seen();
+    let load = loads.end(neighbours.time());
     let said = messages.end();
     messages::repeated(&said).iter().for_each(ui::note);
 
@@ -173,7 +182,10 @@ pub(super) fn record(args: &Args, silent: bool) -> anyhow::Result<Result<Recorde
     meta.unseen.extend(unrecorded(&said));
     meta.extra.extend(last_look.and_then(|look| look.entry()));
     if let Some(seen) = seen {
-        meta.extra.insert(OTHERS.into(), (seen.others.as_nanos() as u64).into());
+        meta.extra.insert(OTHERS.into(), (seen.others.saturating_sub(load).as_nanos() as u64).into());
+    }
+    if !load.is_zero() {
+        meta.extra.insert(LOAD.into(), (load.as_nanos() as u64).into());
     }
     // A run that was ended has no length to compare with.
     if args.check > 0 && !end.timed_out && end.status.code().is_some() {

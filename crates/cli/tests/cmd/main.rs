@@ -14,6 +14,7 @@ mod fuzz;
 mod launch;
 mod litmus;
 mod litmus_queues;
+mod load;
 mod named;
 mod noc;
 mod noc_page;

@@ -78,7 +78,7 @@ fn named(line: &str) -> Option<Listener> {
 }
 
 /// The kernel's numbers of the sockets that a process has open.
-fn inodes(pid: u32) -> Vec<u64> {
+pub(super) fn inodes(pid: u32) -> Vec<u64> {
     let Ok(entries) = std::fs::read_dir(format!("/proc/{pid}/fd")) else { return Vec::new() };
     let inode = |target: &Path| target.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok();
     entries.filter_map(|entry| inode(&std::fs::read_link(entry.ok()?.path()).ok()?)).collect()

@@ -16,11 +16,13 @@
 //! | [`messages`] | messages of the preload library: printed once each, and counted |
 //! | [`counts`] | calls that the program counts while it runs |
 //! | [`family`] | the processes of a server |
+//! | [`clients`] | load generators: processes that talk to the program, or that the user names |
 //! | [`listening`] | the sockets that processes listen at |
 //! | [`stats`] | the counters that the preload library writes when a process ends |
 
 pub mod child;
 pub mod choice;
+pub mod clients;
 pub mod counts;
 pub mod crowd;
 mod elf;

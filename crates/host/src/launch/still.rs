@@ -93,7 +93,7 @@ fn threads_of(process: u32) -> Vec<u32> {
 }
 
 /// The process and all that it started, as far as the kernel tells.
-fn family(root: u32) -> Vec<u32> {
+pub(super) fn family(root: u32) -> Vec<u32> {
     let mut all = vec![root];
     let mut at = 0;
     while let Some(&process) = all.get(at) {
