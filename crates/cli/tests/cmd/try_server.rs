@@ -86,7 +86,9 @@ fn the_cure_wins_in_points_per_second() {
 #[test]
 fn points_are_counted_over_all_processes() {
     let folder = folder();
-    for (point, how) in [("lock:shared_lock", ""), ("send@serve", "fork"), ("recv@served.c:18", "")] {
+    for (point, how) in
+        [("lock:shared_lock", ""), ("send@serve", "fork"), ("recv@served.c:20", ""), ("func:answered", "fork")]
+    {
         let args = ["--json", "--budget", "1ms", "--progress", point, "--lock", "spin-park"];
         let out = tried(folder.path(), &args, how);
         assert_eq!(out.status.code(), Some(3), "{point}: {}", text(&out.stderr));
@@ -132,7 +134,7 @@ fn names_that_are_not_there_are_refused() {
         (&["--progress", "recv@nowhere"][..], "`nowhere`: no global, function or line of this name"),
         (&["--progress", "lock:nothing"], "`nothing`: no global"),
         (&["--progress", "recieve"], "is no system call that is counted"),
-        (&["--progress", "func:serve"], "entries of a function cannot be counted"),
+        (&["--progress", "func:nowhere"], "has no function of this name"),
         (&["--progress", "recv..send"], "is a request"),
         (&["--progress", "recv", "--lock", "tiket"], "unknown lock `tiket`"),
         (&["--progress", "recv", "--ready", "70000"], "is no port"),

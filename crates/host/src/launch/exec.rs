@@ -26,6 +26,7 @@ pub struct Exec {
     only_it: bool,
     silent: bool,
     mortal: bool,
+    stops: bool,
 }
 
 impl Exec {
@@ -34,7 +35,7 @@ impl Exec {
     pub fn new(program: Program, args: Vec<OsString>) -> Exec {
         let ours = |key: &OsStr| key.as_bytes().starts_with(b"BATON_");
         let env = std::env::vars_os().filter(|(key, _)| !ours(key)).collect();
-        Exec { program, args, env, only_it: false, silent: false, mortal: false }
+        Exec { program, args, env, only_it: false, silent: false, mortal: false, stops: false }
     }
 
     /// The program's name, for messages.
@@ -72,6 +73,13 @@ impl Exec {
         self
     }
 
+    /// Stops the program when it is executed, traced by the thread that starts it, for
+    /// [`Entries::of`](super::entries::Entries::of).
+    pub fn stops_when_executed(&mut self) -> &mut Exec {
+        self.stops = true;
+        self
+    }
+
     /// Makes the preload library act in the program's own process only, and not in processes that
     /// the program starts.
     pub fn only_it(&mut self) -> &mut Exec {
@@ -106,10 +114,14 @@ impl Exec {
         if self.silent {
             command.stdin(Stdio::null()).stdout(Stdio::null());
         }
-        let parent = self.mortal.then(std::process::id);
+        let (parent, stops) = (self.mortal.then(std::process::id), self.stops);
         let execute = move || {
             if let Some(parent) = parent {
                 die_with(parent);
+            }
+            if stops {
+                // SAFETY: `ptrace` may be called between fork and exec, and gets no pointer.
+                unsafe { libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0) };
             }
             if let Some((entry, start)) = pid_at {
                 write_digits(&mut env[entry][start..start + DIGITS], std::process::id());
@@ -122,8 +134,8 @@ impl Exec {
             Err(std::io::Error::last_os_error())
         };
         // SAFETY: between fork and exec the closure allocates nothing; it writes into memory that
-        // is the child's own copy and calls prctl, getpid, signal and execve, which may be called
-        // there.
+        // is the child's own copy and calls prctl, getppid, ptrace, getpid, signal and execve, which
+        // may be called there.
         unsafe { command.pre_exec(execute) };
         Ok(command)
     }

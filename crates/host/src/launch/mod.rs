@@ -15,6 +15,7 @@
 //! | [`still`] | how long no thread of a running program has run |
 //! | [`messages`] | messages of the preload library: printed once each, and counted |
 //! | [`counts`] | calls that the program counts while it runs |
+//! | [`entries`] | how often the program enters functions of its own |
 //! | [`family`] | the processes of a server |
 //! | [`clients`] | load generators: processes that talk to the program, or that the user names |
 //! | [`listening`] | the sockets that processes listen at |
@@ -26,6 +27,7 @@ pub mod clients;
 pub mod counts;
 pub mod crowd;
 mod elf;
+pub mod entries;
 pub mod exec;
 pub mod family;
 pub mod last_words;

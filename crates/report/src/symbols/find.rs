@@ -50,6 +50,19 @@ pub fn find(path: &Path, wants: impl Fn(&str) -> bool) -> Vec<Range<u64>> {
     merged
 }
 
+/// Where the functions of an object file with a wanted name begin, in the file's own addresses.
+pub fn functions(path: &Path, wants: impl Fn(&str) -> bool) -> Vec<u64> {
+    let Ok(bytes) = std::fs::read(path) else { return Vec::new() };
+    let Ok(file) = object::File::parse(&*bytes) else { return Vec::new() };
+    let symbols = file.symbols().chain(file.dynamic_symbols());
+    let code = symbols.filter(|symbol| symbol.kind() == SymbolKind::Text && symbol.is_definition());
+    let wanted = code.filter(|symbol| symbol.name().is_ok_and(|name| wants(&short(&demangle(name)))));
+    let mut found: Vec<u64> = wanted.map(|symbol| symbol.address()).collect();
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
 /// The global variables of an object file with a wanted name, in the file's own addresses.
 pub fn globals(path: &Path, wants: impl Fn(&str) -> bool) -> Vec<Range<u64>> {
     let Ok(bytes) = std::fs::read(path) else { return Vec::new() };

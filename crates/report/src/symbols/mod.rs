@@ -11,7 +11,7 @@ mod frame;
 mod object_file;
 
 pub use demangle::{demangle, short};
-pub use find::{find, globals};
+pub use find::{find, functions, globals};
 pub use frame::Frame;
 pub(crate) use frame::{is_wrapper, own};
 pub use object_file::Unreadable;

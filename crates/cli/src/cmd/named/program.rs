@@ -120,6 +120,14 @@ pub(in crate::cmd) fn look_up(typed: &str, program: &Program) -> Result<Vec<Obje
     if found.is_empty() { Err(unknown(typed, program)) } else { Ok(found) }
 }
 
+/// Where the functions of this name begin in a program's own file.
+pub(in crate::cmd) fn entries(name: &str, program: &Program) -> Vec<u64> {
+    let own = Files::of(program).own;
+    let of =
+        |fit_at_least: Fit| symbols::functions(&own, |known| fit(name, known).is_some_and(|fit| fit >= fit_at_least));
+    Some(of(Fit::Whole)).filter(|found| !found.is_empty()).unwrap_or_else(|| of(Fit::Part))
+}
+
 /// The files in which names are looked up.
 struct Files<'a> {
     own: PathBuf,

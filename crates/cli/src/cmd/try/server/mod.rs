@@ -49,7 +49,8 @@ pub(super) struct ServerArgs {
         conflicts_with_all = ["against", "output"])]
     window: Option<Duration>,
     /// What the server does once for each piece of its work: a system call that succeeds (recv, read, accept, epoll_wait, write,
-    /// …), lock:NAME, cond:NAME or mark:NAME (baton.h), each with @FUNCTION or @FILE:LINE if only calls from there count.
+    /// …), lock:NAME, cond:NAME or mark:NAME (baton.h), each with @FUNCTION or @FILE:LINE if only calls from there count; or
+    /// func:SYMBOL, entries of a function.
     #[arg(long, value_name = "POINT", requires = "for")]
     progress: Option<Progress>,
     /// The server's load: a command for the shell, started in each turn when the server listens, and ended with the turn. Without

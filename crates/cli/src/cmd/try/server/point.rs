@@ -1,7 +1,8 @@
 //! A progress point as the preload library takes it: its names have become places of object files.
 
-use crate::cmd::named::program::look_up;
+use crate::cmd::named::program::{entries, look_up};
 use crate::error::BadInput;
+use baton_host::launch::entries::MOST;
 use baton_host::launch::program::Program;
 use baton_sync::lock::assign::ObjectRange;
 use baton_trace::point::{CALLS, Passed, Point, Progress};
@@ -17,10 +18,15 @@ pub(super) struct Counted {
     pub(super) name: String,
     /// The point as the library takes it.
     pub(super) variable: String,
+    /// Where the functions begin whose entries are counted in place of the library's point.
+    pub(super) functions: Vec<u64>,
 }
 
 /// Looks the point's names up in the program's files.
 pub(super) fn resolve(asked: Option<&Progress>, program: &Program) -> Result<Counted, BadInput> {
+    if let Some(Progress::Point(Point { passed: Passed::Function(name), site })) = asked {
+        return function(name, site.is_some(), entries(name, program));
+    }
     resolved(asked, |name| look_up(name, program))
 }
 
@@ -44,23 +50,38 @@ fn resolved(
         Passed::Lock(name) => format!("lock:{}", written(name)?),
         Passed::Condition(name) => format!("cond:{}", written(name)?),
         Passed::Marker(name) => format!("mark:{name}"),
-        Passed::Function(name) => return Err(function(name)),
+        Passed::Function(name) => unreachable!("{name} is looked up as a function"),
     };
     if let Some(site) = &point.site {
         refuse_site(point, &variable)?;
         variable += &format!("@{}", written(site)?);
     }
-    Ok(Counted { name: point.to_string(), variable })
+    Ok(Counted { name: point.to_string(), variable, functions: Vec::new() })
 }
 
-/// Returns the error for `func:NAME`: the library cannot see the entries of a function unless the
-/// program's code is changed.
-fn function(name: &str) -> BadInput {
-    BadInput::new(format!("`func:{name}`: entries of a function cannot be counted in a program that is left unchanged"))
-        .hint(format!(
-            "count a call that the function makes, as in recv@{name}; or mark it in the source by baton_marker(\"{name}\", 0) of \
-             baton.h, and count mark:{name}"
+/// A point that breakpoints count ([`baton_host::launch::entries`]): the library does not see entries
+/// of a function. It only counts the calls that are named if the point never comes.
+fn function(name: &str, has_site: bool, functions: Vec<u64>) -> Result<Counted, BadInput> {
+    let point = format!("func:{name}");
+    if has_site {
+        return Err(BadInput::new(format!("`{point}@…`: where a function is called is not told"))
+            .hint(format!("--progress {point} counts all of its entries")));
+    }
+    let instead = format!(
+        "count a call that the function makes, as in recv@{name}; or mark it in the source by baton_marker(\"{name}\", 0) of \
+         baton.h, and count mark:{name}"
+    );
+    match functions.len() {
+        0 => Err(BadInput::new(format!(
+            "`{point}`: the program's own file has no function of this name; it may be inlined everywhere"
         ))
+        .hint(instead)),
+        1..=MOST => Ok(Counted { variable: format!("mark:{point}"), name: point, functions }),
+        many => Err(BadInput::new(format!(
+            "`{point}` stands for {many} functions, and a processor has breakpoints for {MOST}"
+        ))
+        .hint(instead)),
+    }
 }
 
 /// Refuses `@PLACE` for a marker, and for a call whose place the library cannot tell
@@ -103,11 +124,24 @@ mod tests {
     }
 
     #[test]
+    fn a_function_is_counted_where_it_begins() {
+        let counted = function("serve", false, vec![0x1000, 0x2000]).unwrap();
+        assert_eq!((counted.name.as_str(), counted.functions.len()), ("func:serve", 2));
+        for (has_site, functions, says) in [
+            (false, vec![], "no function of this name"),
+            (false, vec![1; 5], "5 functions"),
+            (true, vec![1], "not told"),
+        ] {
+            let error = function("serve", has_site, functions).unwrap_err().to_string();
+            assert!(error.contains(says), "{error}");
+        }
+    }
+
+    #[test]
     fn what_cannot_be_counted_is_refused() {
         for (text, says) in [
             ("recv@nowhere", "no nowhere"),
             ("lock:nothing", "no nothing"),
-            ("func:serve", "cannot be counted"),
             ("recv..send", "is a request"),
             ("mark:a@serve", "a marker has no place"),
             ("sendto@serve", "cannot be told"),

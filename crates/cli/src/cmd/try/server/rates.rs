@@ -5,6 +5,7 @@ use super::super::significance::Faster;
 use super::turn::{FEW, Turns};
 use crate::cmd::measure::runs::Candidate;
 use crate::ui;
+use baton_host::launch::entries;
 use baton_report::format::{quoted, shell};
 use serde::Serialize;
 use std::ffi::OsString;
@@ -131,7 +132,7 @@ impl Rates {
             command,
             more: winner.map(|(_, more)| more),
             measured,
-            doubts: doubts(turns),
+            doubts: doubts(turns, &held.entrants[0]),
             exit_code: if answer == Outcome::CannotTell { 3 } else { 0 },
         }
     }
@@ -186,10 +187,19 @@ fn run(candidate: &Candidate, command: &str) -> String {
     format!("baton run --lock {}{wait} -- {command}", quoted(candidate.lock()))
 }
 
-/// The reasons not to trust the figures.
-fn doubts(turns: &Turns<'_>) -> Vec<String> {
+/// The reasons not to trust the figures. `first` is the program as it is.
+fn doubts(turns: &Turns<'_>, first: &Entrant) -> Vec<String> {
     let few = turns.fewest.filter(|points| *points < FEW);
-    few.map(|points| format!("a turn had only {points} points: a longer --for has finer figures")).into_iter().collect()
+    let few = few.map(|points| format!("a turn had only {points} points: a longer --for has finer figures"));
+    let per_second = first.times_ns.iter().map(|picos| PICOS / *picos as f64).fold(0.0, f64::max);
+    let traps = (!turns.how.point.functions.is_empty()).then(entries::cost).flatten();
+    few.into_iter().chain(traps.map(|cost| traps_cost(cost, per_second))).collect()
+}
+
+/// Says what counting entries of a function costs the program.
+fn traps_cost(cost: Duration, per_second: f64) -> String {
+    let (each, share) = (cost.as_secs_f64() * 1e6, 100.0 * cost.as_secs_f64() * per_second);
+    format!("each entry of the function costs a trap of {each:.1} µs: {share:.0}% of a CPU's time, under every lock")
 }
 
 fn said(standing: Standing) -> &'static str {
@@ -240,6 +250,12 @@ mod tests {
         assert_eq!(more.text(), "25% more (95%: 0.0 to 100)");
         let fewer = More::of(&Faster { estimate: -1.0, low: -3.0, high: -0.25 });
         assert_eq!(fewer.text(), "50% fewer (95%: 20 to 75)");
+    }
+
+    #[test]
+    fn what_counting_entries_costs_is_told() {
+        let said = traps_cost(Duration::from_micros(4), 25_000.0);
+        assert_eq!(said, "each entry of the function costs a trap of 4.0 µs: 10% of a CPU's time, under every lock");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! ended when the value is dropped, with all processes that they started.
 
 use anyhow::Context;
+use baton_host::launch::entries::Entries;
 use baton_host::launch::exec::Exec;
 use baton_host::launch::{family, program};
 use std::collections::BTreeSet;
@@ -93,12 +94,25 @@ pub(super) fn how(status: ExitStatus) -> String {
 pub(super) struct Serving {
     pub(super) server: Started,
     pub(super) load: Option<Started>,
+    entries: Option<Entries>,
 }
 
 impl Serving {
-    /// Starts the server.
-    pub(super) fn start(exec: Exec) -> anyhow::Result<Serving> {
-        Ok(Serving { server: Started::start(exec)?, load: None })
+    /// Starts the server. Entries of `functions`, which are addresses in the server's own file, are
+    /// counted.
+    pub(super) fn start(mut exec: Exec, functions: &[u64]) -> anyhow::Result<Serving> {
+        if functions.is_empty() {
+            return Ok(Serving { server: Started::start(exec)?, load: None, entries: None });
+        }
+        exec.stops_when_executed();
+        let mut serving = Serving { server: Started::start(exec)?, load: None, entries: None };
+        serving.entries = Some(Entries::of(serving.server.pid(), functions)?);
+        Ok(serving)
+    }
+
+    /// The number of entries of functions so far; `None` if none are counted.
+    pub(super) fn entries(&self) -> Option<u64> {
+        self.entries.as_ref().map(Entries::count)
     }
 
     /// Starts the load: a command for the shell.

@@ -77,11 +77,13 @@ impl<'a> Turns<'a> {
         }
         let start = Instant::now();
         self.go_on(&mut serving, candidate, start, self.how.warmup)?;
+        let entries = serving.entries();
         let (before, begin) = (counts.read()?, Instant::now());
         self.go_on(&mut serving, candidate, start, self.how.warmup + self.how.window)?;
         let (passed, window) = (counts.read()?.since(&before), begin.elapsed());
+        let entered = serving.entries().zip(entries).map(|(now, before)| now - before);
         serving.end();
-        let points = passed.columns[0];
+        let points = entered.unwrap_or(passed.columns[0]);
         if points == 0 {
             return if candidate.recorded { Err(self.never_came(&passed).into()) } else { Ok(None) };
         }
@@ -128,7 +130,7 @@ impl<'a> Turns<'a> {
             exec.set(name, value);
         }
         counts.ask(&mut exec, &self.how.point.variable);
-        let mut serving = Serving::start(exec)?;
+        let mut serving = Serving::start(exec, &self.how.point.functions)?;
         let start = Instant::now();
         let (mut listeners, mut changed) = (Vec::new(), start);
         loop {
