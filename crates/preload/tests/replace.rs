@@ -94,6 +94,12 @@ fn forks() {
 }
 
 #[test]
+fn a_forks_child_uses_the_records_of_its_parents_threads() {
+    Run::new("forks_again.c", &[]).set("BATON_LOCK", "mcs").set("BATON_WAIT", "futex").ok();
+    Run::new("forks_again.c", &[]).set("BATON_TRACE", folder("forks_again")).ok();
+}
+
+#[test]
 fn threads_that_end() {
     under_every_lock("ending.c", &[]);
 }

@@ -212,9 +212,10 @@ unsafe extern "C" fn came_by(thread: *mut c_void) {
     unsafe { FREE.push(core::ptr::from_ref(thread).cast_mut().cast()) };
 }
 
-/// Called in a fork's child: takes the records away from the parent's other threads, and sets all
-/// counts to zero. The records of late threads are freed; those of the other threads are not used
-/// again.
+/// Called in a fork's child: frees the records of the parent's other threads, and sets all counts to
+/// zero. Nothing in the child leads to such a record any more: lists of waiters of the parent are
+/// emptied before they are used. A record that its thread was just taking or giving back has no
+/// handle, and is not used again.
 pub fn after_fork() {
     ADOPTED.set(existing().is_some().into());
     if let Some(thread) = existing() {
@@ -229,8 +230,10 @@ pub fn after_fork() {
         }
     }
     for thread in all() {
-        if Some(core::ptr::from_ref(thread)) != me {
-            thread.handle.store(0, Ordering::Relaxed);
+        if Some(core::ptr::from_ref(thread)) != me && thread.handle.swap(0, Ordering::Relaxed) != 0 {
+            // SAFETY: the thread that had the record does not exist in this process, and a record
+            // with a handle is on no stack.
+            unsafe { FREE.push(core::ptr::from_ref(thread).cast_mut().cast()) };
         }
         thread.counts.each().for_each(|count| count.set(0));
     }
