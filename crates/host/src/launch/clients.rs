@@ -41,7 +41,11 @@ impl Clients {
     pub fn of(server: u32, named: &[u32]) -> Clients {
         let mut clients =
             Clients { server, named: named.to_vec(), began: now(), found: BTreeMap::new(), known: BTreeSet::new() };
-        clients.look();
+        // What a named process has used before does not count, so it is looked at now. Connections are
+        // looked for later: the program has none yet, and needs the CPUs for its start.
+        if !named.is_empty() {
+            clients.look();
+        }
         clients
     }
 
