@@ -6,25 +6,41 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 /// The signals: those that end the daemon or its programs, and those that are passed on.
 const SIGNALS: [i32; 6] = [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP, libc::SIGUSR1, libc::SIGUSR2];
 
-/// The signals are held back from all threads that begin while this value is alive, and from the
-/// calling thread. Programs that are started do not hold them back.
+/// A signal that came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Came {
+    pub(crate) signal: i32,
+    /// Whether the terminal sent it, which sends it to the programs as well.
+    pub(crate) by_terminal: bool,
+}
+
+/// While this value is alive, the signals are blocked in the calling thread and in threads that begin;
+/// SIGPIPE is blocked too, so that a closed standard error does not end the run. A program that is
+/// started would inherit that: it must be given the mask [`Signals::before`]. Signals that are
+/// ignored (`nohup`) stay ignored. SIGCHLD gets its default action: no exit code can be read while
+/// it is ignored.
 pub(crate) struct Signals {
     descriptor: OwnedFd,
     before: libc::sigset_t,
 }
 
 impl Signals {
-    /// Holds the signals back.
+    /// Blocks the signals.
     ///
     /// # Errors
     /// If the kernel gives no descriptor.
     pub(crate) fn hold() -> Result<Signals> {
-        // SAFETY: the sets are local variables, and all-zero bytes are a valid set.
+        // SAFETY: the sets are local variables, and all-zero bytes are a valid set. The default action
+        // of SIGCHLD runs no code of this process.
         unsafe {
             let (mut set, mut before): (libc::sigset_t, libc::sigset_t) = (std::mem::zeroed(), std::mem::zeroed());
             libc::sigemptyset(&raw mut set);
-            for signal in SIGNALS {
+            for signal in SIGNALS.into_iter().filter(|&signal| !is_ignored(signal)) {
                 libc::sigaddset(&raw mut set, signal);
+            }
+            libc::sigaddset(&raw mut set, libc::SIGPIPE);
+            if is_ignored(libc::SIGCHLD) {
+                libc::signal(libc::SIGCHLD, libc::SIG_DFL);
             }
             libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, &raw mut before);
             let descriptor = libc::signalfd(-1, &raw const set, libc::SFD_NONBLOCK | libc::SFD_CLOEXEC);
@@ -35,8 +51,13 @@ impl Signals {
         }
     }
 
+    /// The signals that the calling thread blocked before.
+    pub(crate) fn before(&self) -> libc::sigset_t {
+        self.before
+    }
+
     /// Waits for a signal, at most this long. Returns the signals that came.
-    pub(crate) fn wait(&self, ns: u64) -> Vec<i32> {
+    pub(crate) fn wait(&self, ns: u64) -> Vec<Came> {
         let time = libc::timespec { tv_sec: (ns / 1_000_000_000) as i64, tv_nsec: (ns % 1_000_000_000) as i64 };
         let mut poll = libc::pollfd { fd: self.descriptor.as_raw_fd(), events: libc::POLLIN, revents: 0 };
         // SAFETY: the kernel reads `time` and writes into `poll`, local variables.
@@ -54,7 +75,10 @@ impl Signals {
             if read != size as isize {
                 return came;
             }
-            came.push(info.ssi_signo as i32);
+            let (signal, by_terminal) = (info.ssi_signo as i32, info.ssi_code == libc::SI_KERNEL);
+            if signal != libc::SIGPIPE {
+                came.push(Came { signal, by_terminal });
+            }
         }
     }
 }
@@ -67,4 +91,14 @@ impl Drop for Signals {
         // SAFETY: `before` is the set that the kernel returned.
         unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.before, std::ptr::null_mut()) };
     }
+}
+
+fn is_ignored(signal: i32) -> bool {
+    // SAFETY: all-zero bytes are a valid structure, which the call fills; it changes nothing.
+    let action = unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        libc::sigaction(signal, std::ptr::null(), &raw mut action);
+        action
+    };
+    action.sa_sigaction == libc::SIG_IGN
 }

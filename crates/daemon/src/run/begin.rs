@@ -15,12 +15,13 @@ use std::process::{Child, Stdio};
 /// The source, why it is not the better one, and the programs.
 type Begun = (Source, Option<String>, Started);
 
-/// Opens the source and starts the programs.
+/// Opens the source and starts the programs, which block these signals.
 pub(super) fn begin_source(
     what: Programs,
     poll: bool,
     setup: &Setup,
     programs: &str,
+    blocked: libc::sigset_t,
     live: &mut Live,
 ) -> Result<Begun, Error> {
     let (commands, to_stderr) = match what {
@@ -41,8 +42,9 @@ pub(super) fn begin_source(
     let starter = std::thread::spawn(move || {
         let switches = if poll { Err(None) } else { Switches::open(&online).map_err(Some) };
         let mut children = Vec::new();
-        for exec in commands {
+        for mut exec in commands {
             let program = exec.name().to_owned();
+            exec.blocks(blocked);
             match spawn(exec, (&name, &value), to_stderr) {
                 Ok(child) => children.push((child, None)),
                 Err(error) => {

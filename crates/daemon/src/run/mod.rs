@@ -23,7 +23,7 @@ use crate::log;
 use crate::report::{AppReport, Report};
 use crate::restore;
 use crate::setup::Setup;
-use crate::signals::Signals;
+use crate::signals::{Came, Signals};
 use crate::source::{Source, snapshot};
 use crate::sys;
 use crate::sys::ring::{Record, What};
@@ -46,8 +46,8 @@ const CHECK_NS: u64 = 100_000_000;
 /// The time between two calls of the view.
 const VIEW_NS: u64 = 500_000_000;
 
-/// Draws who is where.
-pub type View = Box<dyn FnMut(&Core, u64)>;
+/// Draws who is where. After an error the view is not called again.
+pub type View = Box<dyn FnMut(&Core, u64) -> std::io::Result<()>>;
 
 /// What to run.
 pub struct Request {
@@ -86,7 +86,7 @@ pub const VARIABLE: &str = "BATONSCHED";
 /// the log cannot be written. Masks are given back in each case.
 pub fn run(request: Request) -> Result<Report, Error> {
     let signals = Signals::hold().map_err(Error::because("cannot hold signals back"))?;
-    let mut run = Run::begin(request)?;
+    let mut run = Run::begin(request, signals.before())?;
     let end = run.until_the_end(&signals);
     let given_back = run.give_back();
     if end.is_err() {
@@ -136,7 +136,7 @@ struct Figures {
 }
 
 impl Run {
-    fn begin(request: Request) -> Result<Run, Error> {
+    fn begin(request: Request, blocked: libc::sigset_t) -> Result<Run, Error> {
         let Request { setup, what, dry_run, poll, log, watchdog, view } = request;
         let [fast, slow] = [true, false].map(|fast| setup.of_kind(fast).into_iter().collect::<Vec<u32>>());
         let start = sys::now();
@@ -164,7 +164,7 @@ impl Run {
             written.map_err(Error::because("cannot write the log"))?;
         }
         let mut live = Live::default();
-        let begun = begin::begin_source(what, poll, &setup, &programs, &mut live);
+        let begun = begin::begin_source(what, poll, &setup, &programs, blocked, &mut live);
         let (source, source_because, started) = match begun {
             Ok(begun) => begun,
             Err(error) => {
@@ -198,8 +198,8 @@ impl Run {
     fn until_the_end(&mut self, signals: &Signals) -> Result<(), Error> {
         let (mut checked, mut viewed, mut first) = (self.start, self.start, true);
         loop {
-            for signal in signals.wait(LOOK_NS) {
-                if self.signal(signal) {
+            for came in signals.wait(LOOK_NS) {
+                if self.signal(came) {
                     return Ok(());
                 }
             }
@@ -213,7 +213,9 @@ impl Run {
             self.hear(now, Input::Tick)?;
             if let Some(view) = self.view.as_mut().filter(|_| now - viewed >= VIEW_NS) {
                 viewed = now;
-                view(&self.core, now - self.start);
+                if view(&self.core, now - self.start).is_err() {
+                    self.view = None;
+                }
             }
             if self.ended() {
                 return Ok(());
@@ -222,12 +224,11 @@ impl Run {
     }
 
     /// Handles a signal. Returns whether the run is over.
-    fn signal(&mut self, signal: i32) -> bool {
+    fn signal(&mut self, Came { signal, by_terminal }: Came) -> bool {
         let Started::Children(children) = &self.started else {
             return ![libc::SIGUSR1, libc::SIGUSR2].contains(&signal);
         };
-        // The terminal sends these to the programs as well.
-        if ![libc::SIGINT, libc::SIGQUIT].contains(&signal) {
+        if !by_terminal {
             for (child, _) in children.iter().filter(|(_, code)| code.is_none()) {
                 // SAFETY: the child has not been waited for, so that the number is its own.
                 unsafe { libc::kill(child.id() as i32, signal) };
@@ -242,11 +243,14 @@ impl Run {
             Started::Attached => self.live.is_empty(),
             Started::Children(children) => {
                 for (child, code) in children.iter_mut().filter(|(_, code)| code.is_none()) {
-                    let status = child.try_wait().ok().flatten();
-                    *code = status.map(|status| match (status.code(), status.signal()) {
-                        (Some(code), _) => code as u8,
-                        (None, signal) => 128_u8.wrapping_add(signal.unwrap_or(127) as u8),
-                    });
+                    *code = match child.try_wait() {
+                        Ok(status) => status.map(|status| match (status.code(), status.signal()) {
+                            (Some(code), _) => code as u8,
+                            (None, signal) => 128_u8.wrapping_add(signal.unwrap_or(127) as u8),
+                        }),
+                        // Something else has waited for it: its exit code is lost, and this is a failure.
+                        Err(_) => Some(u8::MAX),
+                    };
                 }
                 children.iter().all(|(_, code)| code.is_some())
             }
@@ -353,8 +357,8 @@ impl Run {
     /// Waits until the programs have ended, and passes signals on.
     fn wait_for_programs(&mut self, signals: &Signals) {
         while matches!(self.started, Started::Children(_)) && !self.ended() {
-            for signal in signals.wait(CHECK_NS) {
-                self.signal(signal);
+            for came in signals.wait(CHECK_NS) {
+                self.signal(came);
             }
         }
     }

@@ -19,7 +19,8 @@ pub(crate) struct Stat {
 impl Stat {
     /// Reads a thread's line; `None` if there is no such thread.
     pub(crate) fn of(pid: u32, tid: u32) -> Option<Stat> {
-        Stat::read(&fs::read_to_string(format!("/proc/{pid}/task/{tid}/stat")).ok()?)
+        // The name need not be UTF-8.
+        Stat::read(&String::from_utf8_lossy(&fs::read(format!("/proc/{pid}/task/{tid}/stat")).ok()?))
     }
 
     fn read(line: &str) -> Option<Stat> {
@@ -118,11 +119,21 @@ mod tests {
     }
 
     #[test]
+    fn a_thread_whose_name_is_not_utf8_is_found() {
+        std::thread::spawn(|| {
+            // SAFETY: the kernel reads a string that ends in a zero byte.
+            unsafe { libc::prctl(libc::PR_SET_NAME, c"\xff) \xfe".as_ptr()) };
+            assert_eq!(Stat::of(std::process::id(), own_tid()).map(|stat| stat.state), Some('R'));
+        })
+        .join()
+        .unwrap();
+    }
+
+    #[test]
     fn a_name_with_brackets_is_a_name() {
-        let rest = "S 7 1 1 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 12345 0 0 0 0 0 0 0 0 0 0 0 0 0 0 17 3 0 0 0 0 0";
-        let right = Stat { state: 'S', parent: 7, start: 12345, cpu: 0, class: 0 };
-        let stat = Stat::read(&format!("42 (a) R 9) {rest}")).unwrap();
-        assert_eq!((stat.state, stat.parent, stat.start), (right.state, right.parent, right.start));
+        let rest = "S 7 1 1 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 12345 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 17 3 0 2 0 0 0";
+        let right = Stat { state: 'S', parent: 7, start: 12345, cpu: 3, class: 2 };
+        assert_eq!(Stat::read(&format!("42 (a) R 9) {rest}")), Some(right));
         assert_eq!(Stat::read("42 (a"), None);
         assert_eq!(Stat::read("42 (a) S 1"), None);
     }

@@ -27,6 +27,7 @@ pub struct Exec {
     silent: bool,
     mortal: bool,
     stops: bool,
+    blocked: Option<libc::sigset_t>,
 }
 
 impl Exec {
@@ -35,7 +36,7 @@ impl Exec {
     pub fn new(program: Program, args: Vec<OsString>) -> Exec {
         let ours = |key: &OsStr| key.as_bytes().starts_with(b"BATON_");
         let env = std::env::vars_os().filter(|(key, _)| !ours(key)).collect();
-        Exec { program, args, env, only_it: false, silent: false, mortal: false, stops: false }
+        Exec { program, args, env, only_it: false, silent: false, mortal: false, stops: false, blocked: None }
     }
 
     /// The program's name, for messages.
@@ -80,6 +81,12 @@ impl Exec {
         self
     }
 
+    /// Has the program begin with these signals blocked, instead of those of the thread that starts it.
+    pub fn blocks(&mut self, signals: libc::sigset_t) -> &mut Exec {
+        self.blocked = Some(signals);
+        self
+    }
+
     /// Makes the preload library act in the program's own process only, and not in processes that
     /// the program starts.
     pub fn only_it(&mut self) -> &mut Exec {
@@ -114,7 +121,7 @@ impl Exec {
         if self.silent {
             command.stdin(Stdio::null()).stdout(Stdio::null());
         }
-        let (parent, stops) = (self.mortal.then(std::process::id), self.stops);
+        let (parent, stops, blocked) = (self.mortal.then(std::process::id), self.stops, self.blocked);
         let execute = move || {
             if let Some(parent) = parent {
                 die_with(parent);
@@ -128,14 +135,18 @@ impl Exec {
             }
             let _kept_alive = &args;
             inherit_pipe();
+            if let Some(signals) = &blocked {
+                // SAFETY: `sigprocmask` may be called between fork and exec, and reads a set that the closure owns.
+                unsafe { libc::sigprocmask(libc::SIG_SETMASK, signals, std::ptr::null_mut()) };
+            }
             // SAFETY: an AtomicPtr lies in memory as a pointer does. Both lists end in a null pointer, every string in
             // a zero byte, and the strings are alive: the closure owns them, and writing digits moved none.
             unsafe { libc::execve(path.as_ptr(), argv.as_ptr().cast(), envp.as_ptr().cast()) };
             Err(std::io::Error::last_os_error())
         };
         // SAFETY: between fork and exec the closure allocates nothing; it writes into memory that
-        // is the child's own copy and calls prctl, getppid, ptrace, getpid, signal and execve, which
-        // may be called there.
+        // is the child's own copy and calls prctl, getppid, ptrace, getpid, signal, sigprocmask and
+        // execve, which may be called there.
         unsafe { command.pre_exec(execute) };
         Ok(command)
     }
@@ -220,6 +231,30 @@ mod tests {
         let mut exec = sh("echo alive");
         exec.ends_with_us();
         assert_eq!(output(exec), "alive\n");
+    }
+
+    #[test]
+    fn a_program_blocks_the_signals_that_it_is_to_block() {
+        std::thread::spawn(|| {
+            // SAFETY: the sets are local variables, and all-zero bytes are a valid set.
+            let none = unsafe {
+                let (mut none, mut usr1): (libc::sigset_t, libc::sigset_t) = (std::mem::zeroed(), std::mem::zeroed());
+                libc::sigaddset(&raw mut usr1, libc::SIGUSR1);
+                libc::pthread_sigmask(libc::SIG_SETMASK, &raw const usr1, &raw mut none);
+                libc::sigemptyset(&raw mut none);
+                none
+            };
+            let grep = || {
+                let args = ["grep", "SigBlk", "/proc/self/status"].map(OsString::from).to_vec();
+                Exec::new(program::find(OsStr::new("grep")).unwrap(), args)
+            };
+            assert_eq!(output(grep()), format!("SigBlk:\t{:016x}\n", 1 << (libc::SIGUSR1 - 1)));
+            let mut exec = grep();
+            exec.blocks(none);
+            assert_eq!(output(exec), format!("SigBlk:\t{:016x}\n", 0));
+        })
+        .join()
+        .unwrap();
     }
 
     #[test]

@@ -6,7 +6,7 @@ use baton_daemon::report::{Had, Percentiles, Report};
 use baton_daemon::run::View;
 use baton_machine::discover::cpulist;
 use std::fmt::Write as _;
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write as _};
 
 /// The most threads that the view shows.
 const ROWS: usize = 20;
@@ -73,11 +73,9 @@ pub(super) fn view() -> View {
     let mut lines = 0;
     Box::new(move |core, elapsed| {
         let text = drawn(core, elapsed);
-        if terminal && lines > 0 {
-            eprint!("\x1b[{lines}A\x1b[J");
-        }
+        let over = if terminal && lines > 0 { format!("\x1b[{lines}A\x1b[J") } else { String::new() };
         lines = text.lines().count();
-        eprint!("{text}");
+        std::io::stderr().lock().write_all((over + &text).as_bytes())
     })
 }
 
