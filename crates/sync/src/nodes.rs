@@ -19,7 +19,8 @@ pub struct Node<M: Machine> {
     /// The flag that a waiter watches: the node's owner, or with CLH the thread behind the owner.
     /// It is not 0 while that waiter must wait.
     pub(crate) waiting: M::Atomic<u32>,
-    /// The waiter in front, and the order of arrival; used only in the queue of an event.
+    /// The waiter in front, and the order of arrival; used only in the queue of an event and by the
+    /// lock `fair`.
     pub(crate) prev: M::Atomic<Ptr<Node<M>>>,
     pub(crate) ticket: M::Atomic<u64>,
     /// The next node in the free list; only the list's thread accesses it.

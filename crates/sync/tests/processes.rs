@@ -164,6 +164,41 @@ fn a_lock_is_taken_over_from_the_dead_and_not_from_the_living() {
     send.try_send(&[9; 8]).unwrap();
 }
 
+/// The sender that died with the sender's lock had seat 2, which a receiver gets after it. The
+/// receiver never takes that lock, and lives.
+#[test]
+fn a_seat_that_is_claimed_anew_holds_no_lock() {
+    let folder = folder();
+    let path = folder.path().join("queue");
+    create(&path, Kind::ManyToMany, 4, 8).unwrap();
+    hold(&path, 2);
+    let (mut send, mut receive) = (Sender::open(&path).unwrap(), Receiver::open(&path).unwrap());
+    send.send(&[5; 8], soon(1_000)).unwrap();
+    let mut item = [0; 8];
+    receive.receive(&mut item, soon(1_000)).unwrap();
+    assert_eq!(item, [5; 8]);
+}
+
+#[test]
+fn one_of_two_that_create_a_queue_at_once_has_made_it_whole() {
+    let folder = folder();
+    for round in 0..50 {
+        let path = folder.path().join(format!("queue-{round}"));
+        let made = std::thread::scope(|s| {
+            [4, 8]
+                .map(|capacity| {
+                    s.spawn({
+                        let path = &path;
+                        move || create(path, Kind::OneToOne, capacity, 8).is_ok().then_some(capacity)
+                    })
+                })
+                .map(|thread| thread.join().unwrap())
+        });
+        let made: Vec<usize> = made.into_iter().flatten().collect();
+        assert_eq!(made, [Sender::open(&path).unwrap().capacity()]);
+    }
+}
+
 /// Any bytes in the file make calls fail or pass, and nothing worse.
 #[test]
 fn no_bytes_of_a_file_panic_or_hang() {

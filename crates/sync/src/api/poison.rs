@@ -24,6 +24,7 @@ use baton_machine::Ordering::Relaxed;
 use baton_machine::native::cell::NativeAtomic;
 use baton_machine::{Atomic, Deadline, Native};
 use core::fmt;
+use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
 use lock_api::{RawMutex, RawMutexTimed, RawRwLock};
 use std::thread::panicking;
@@ -58,11 +59,13 @@ struct Watch<'a> {
     flag: &'a Flag,
     /// The thread was panicking before.
     panicking: bool,
+    /// Keeps the guard in its thread, of which `panicking` tells.
+    here: PhantomData<std::sync::MutexGuard<'a, ()>>,
 }
 
 impl<'a> Watch<'a> {
     fn of(flag: &'a Flag) -> Self {
-        Watch { flag, panicking: panicking() }
+        Watch { flag, panicking: panicking(), here: PhantomData }
     }
 }
 
@@ -162,7 +165,7 @@ impl<'a, T: ?Sized, R: RawMutex> MutexGuard<'a, T, R> {
     /// [`Condvar::wait`] with this guard.
     ///
     /// # Errors
-    /// Another thread has poisoned the mutex meanwhile; the error has the guard.
+    /// The mutex is poisoned; the error has the guard.
     pub fn wait_on<W: WaitPolicy>(mut guard: Self, condvar: &Condvar<W>) -> LockResult<Self> {
         condvar.wait(&mut guard.inner);
         guard.watch.flag.check(guard)
@@ -171,7 +174,7 @@ impl<'a, T: ?Sized, R: RawMutex> MutexGuard<'a, T, R> {
     /// [`Condvar::wait_until`] with this guard.
     ///
     /// # Errors
-    /// Another thread has poisoned the mutex meanwhile; the error has the guard.
+    /// The mutex is poisoned; the error has the guard.
     pub fn wait_on_until<W: WaitPolicy>(
         mut guard: Self,
         condvar: &Condvar<W>,

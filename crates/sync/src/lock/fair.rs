@@ -6,7 +6,7 @@
 //! waiter over in this way notes the time; the first one that comes `MICROS` microseconds later does
 //! not free the lock but hands it to that waiter. So threads that lock again and again take turns of
 //! `MICROS` at worst: with `n` waiters in front, a waiter has the lock after `n + 1` turns, each as
-//! long as `MICROS`, two critical sections and a wake-up.
+//! long as `MICROS`, two critical sections and two wake-ups.
 //!
 //! | word | meaning |
 //! | --- | --- |

@@ -8,6 +8,7 @@ use baton_machine::Ordering::{Acquire, Relaxed, Release};
 use baton_machine::native::cell::NativeAtomic;
 use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicU32;
 
 /// The first word of each queue's file: its bytes are the text "Baton Qu".
 const MAGIC: u64 = u64::from_le_bytes(*b"Baton Qu");
@@ -103,10 +104,14 @@ impl Opened {
         let shape = Shape::new(kind, capacity as u64, item_bytes as u64).map_err(unfit)?;
         let bytes = shape.bytes().map_err(unfit)?;
         let mut name = path.file_name().unwrap_or_default().to_owned();
-        name.push(format!(".{}.new", std::process::id()));
-        let temporary = Temporary(path.with_file_name(name));
+        // Threads of one process have names of their own.
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        name.push(format!(".{}.{}.new", std::process::id(), NUMBER.fetch_add(1, Relaxed)));
+        let name = path.with_file_name(name);
         let failed = |error| OpenError::Io { path: path.to_owned(), error };
-        let file = OpenOptions::new().read(true).write(true).create_new(true).open(&temporary.0).map_err(failed)?;
+        let file = OpenOptions::new().read(true).write(true).create_new(true).open(&name).map_err(failed)?;
+        // From here on the file is this thread's own.
+        let temporary = Temporary(name);
         super::os::reserve(&file, bytes).map_err(failed)?;
         let memory = Mapping::new(&file, bytes).map_err(failed)?;
         let head: &Head = memory.at(0);
@@ -168,6 +173,11 @@ impl Opened {
             Kind::OneToOne => Err(OpenError::Taken { path: path.to_owned() }),
             Kind::ManyToMany => {
                 let seat = Claim::seat(&self.file).map_err(failed)?;
+                if let Some(Claim::Seat(number)) = seat {
+                    let head = self.head();
+                    head.senders.lock.release(number);
+                    head.receivers.lock.release(number);
+                }
                 seat.ok_or_else(|| OpenError::Taken { path: path.to_owned() })
             }
         }

@@ -8,7 +8,7 @@
 //! | 17 to 63 | counts acquisitions, so that a word that has not changed is the same acquisition |
 
 use super::os;
-use baton_machine::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
+use baton_machine::Ordering::{AcqRel, Acquire, Relaxed, SeqCst};
 use baton_machine::native::cell::NativeAtomic;
 use baton_machine::units::Nanos;
 use baton_machine::{Atomic, Deadline, Machine, Native};
@@ -118,12 +118,20 @@ impl Lock {
         self.word.compare_exchange(seen, next, Acquire, Relaxed).is_ok()
     }
 
-    /// Releases the lock, which the calling thread holds.
-    pub(super) fn unlock(&self) {
+    /// Releases the lock, which the calling thread holds with `seat`. A thread that has just claimed
+    /// `seat` may call this too: if the lock still names the seat, its holder has died, and nobody
+    /// could tell so once the seat is claimed anew.
+    pub(super) fn release(&self, seat: u16) {
         let mut now = self.word.load(Relaxed);
-        // Release: the next holder sees this thread's writes.
-        while let Err(other) = self.word.compare_exchange(now, now & !(SEAT | AWAITED), Release, Relaxed) {
+        // Release: the next holder sees this thread's writes. Acquire: and those of a dead holder,
+        // before this thread releases for it.
+        while now & SEAT == u64::from(seat)
+            && let Err(other) = self.word.compare_exchange(now, now & !(SEAT | AWAITED), AcqRel, Relaxed)
+        {
             now = other;
+        }
+        if now & SEAT != u64::from(seat) {
+            return;
         }
         if now & AWAITED != 0 {
             // AcqRel: a sleeper that reads the new gate finds the lock released.

@@ -25,14 +25,15 @@
 //! wherever its process is killed. A queue of kind [`Kind::ManyToMany`] has a lock on each side, which
 //! outlives its holder ([`lock`]); a thread that is stopped while it holds the lock, and lives, delays
 //! the others of its side. A sleeper looks again every 50 ms, since the process that was to wake it
-//! may have been killed.
+//! may have been killed. Each of these times is one after which a thread looks; it then needs a CPU.
 //!
 //! What is in the file is checked when it is opened. What is changed there later by a program that
-//! does not keep to the rules makes calls fail or changes items, and nothing worse; but a file that is
-//! made shorter ends the programs that map it (SIGBUS).
+//! does not keep to the rules makes calls fail, wait or change items, and nothing worse; but a file
+//! that is made shorter ends the programs that map it (SIGBUS).
 //!
-//! A child that a process forks cannot use the ends that its parent has opened (SIGSEGV); it opens
-//! its own.
+//! A child that a process forks must neither use nor drop the ends that its parent has opened: they
+//! are not mapped in the child. It opens its own. Until the child ends or calls `exec`, it keeps the
+//! claims of its parent, so that nobody can take the place of a parent that was killed.
 //!
 //! The protocol needs the kernel's locks of bytes and shared sleep, so it is not written over
 //! [`Machine`](baton_machine::Machine). A test kills processes at random moments instead:
@@ -147,7 +148,7 @@ impl End {
             return Err(Refused::Expired);
         }
         let done = operation();
-        side.lock.unlock();
+        side.lock.release(seat);
         done
     }
 
@@ -257,7 +258,9 @@ impl Sender {
         again().or_else(|| self.0.opened.head().senders.event.until(deadline, again)).unwrap_or(Err(Refused::Expired))
     }
 
-    /// Closes the queue: no item is taken in any more, and waiting threads return.
+    /// Closes the queue: no send that begins later takes an item in, and waiting threads return. A
+    /// send that is under way may still put its item in, and a receiver that has seen the queue closed
+    /// may have left by then.
     pub fn close(&self) {
         self.0.close();
     }
@@ -316,8 +319,8 @@ impl Receiver {
         again().or_else(|| self.0.opened.head().receivers.event.until(deadline, again)).unwrap_or(Err(Refused::Expired))
     }
 
-    /// Closes the queue: no item is taken in any more, and waiting threads return. Items that are in
-    /// the queue can still be received.
+    /// Closes the queue: no send that begins later takes an item in, and waiting threads return. Items
+    /// that are in the queue can still be received.
     pub fn close(&self) {
         self.0.close();
     }
