@@ -32,8 +32,8 @@
 //! that is made shorter ends the programs that map it (SIGBUS).
 //!
 //! A child that a process forks must neither use nor drop the ends that its parent has opened: they
-//! are not mapped in the child. It opens its own. Until the child ends or calls `exec`, it keeps the
-//! claims of its parent, so that nobody can take the place of a parent that was killed.
+//! are not mapped in the child. It opens its own. Until the child ends or calls `exec`, the parent's
+//! places stay taken, even if the parent is killed.
 //!
 //! The protocol needs the kernel's locks of bytes and shared sleep, so it is not written over
 //! [`Machine`](baton_machine::Machine). A test kills processes at random moments instead:
