@@ -119,8 +119,8 @@ impl Lock {
     }
 
     /// Releases the lock, which the calling thread holds with `seat`. A thread that has just claimed
-    /// `seat` may call this too: if the lock still names the seat, its holder has died, and nobody
-    /// could tell so once the seat is claimed anew.
+    /// `seat` may call this too: if the lock still names the seat, its holder has died. To all
+    /// others the claimed seat looks like a holder that lives.
     pub(super) fn release(&self, seat: u16) {
         let mut now = self.word.load(Relaxed);
         // Release: the next holder sees this thread's writes. Acquire: and those of a dead holder,
