@@ -12,6 +12,7 @@
 //! | [`watchdog`] | the process that gives masks back when the daemon was killed or stopped |
 //! | [`restore`] | gives masks back from a journal |
 //! | [`journal`] | the users' masks, written before a mask changes |
+//! | `given` | the masks that threads were given, now and shortly before |
 //! | `live` | the threads of a run by the kernel's numbers |
 //! | `source` | where the daemon sees what threads do |
 //! | `sys` | what the kernel says of threads, and is asked for |
@@ -29,6 +30,7 @@ pub mod setup;
 pub mod watchdog;
 
 mod error;
+mod given;
 mod live;
 mod signals;
 mod source;

@@ -1,12 +1,15 @@
 //! The threads of a run by the kernel's numbers, and inputs made from what the kernel says of them.
 
 use crate::core::Core;
+use crate::given::Given;
 use crate::input::{Begins, Input};
+use crate::journal::Key;
+use crate::sys::affinity;
+use crate::sys::proc::{self, Stat};
 use crate::sys::ring::{Record, What};
-use crate::sys::{affinity, proc};
 use baton_sched::{AppId, ThreadId};
 use baton_units::CpuId;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 struct Process {
     app: AppId,
@@ -16,21 +19,32 @@ struct Process {
 /// The threads of a run.
 #[derive(Default)]
 pub(crate) struct Live {
-    ids: BTreeMap<u32, (ThreadId, u32)>,
-    numbers: BTreeMap<ThreadId, (u32, u32)>,
+    ids: BTreeMap<u32, ThreadId>,
+    numbers: BTreeMap<ThreadId, Key>,
     processes: BTreeMap<u32, Process>,
     /// Processes that were started or attached, and of which no thread has been seen yet.
     expected: BTreeMap<u32, AppId>,
     next: u32,
-    /// Number of threads that were left alone because of their class.
-    pub(crate) left_alone: u64,
+    /// Threads that are left alone because of their class.
+    alone: BTreeSet<Key>,
 }
 
-/// A thread that begins with a mask of its own, different from its creator's.
-pub(crate) struct OwnMask {
-    pub(crate) pid: u32,
-    pub(crate) tid: u32,
-    pub(crate) cpus: Vec<u32>,
+/// What is known of threads and CPUs when a record is read.
+pub(crate) struct Known<'a> {
+    pub(crate) core: &'a Core,
+    pub(crate) given: &'a Given,
+    /// The CPUs that are on.
+    pub(crate) online: &'a [u32],
+    pub(crate) now: u64,
+}
+
+/// A new thread and the user's mask of it, for the journal.
+pub(crate) struct Found {
+    pub(crate) id: Option<ThreadId>,
+    pub(crate) key: Key,
+    pub(crate) user: Vec<u32>,
+    /// Whether its mask is a narrowed one.
+    pub(crate) inherited: bool,
 }
 
 impl Live {
@@ -39,19 +53,24 @@ impl Live {
         self.expected.insert(pid, app);
     }
 
-    /// The kernel's numbers of the thread's process and of the thread.
-    pub(crate) fn numbers(&self, id: ThreadId) -> Option<(u32, u32)> {
+    /// The thread as the kernel knows it.
+    pub(crate) fn key(&self, id: ThreadId) -> Option<Key> {
         self.numbers.get(&id).copied()
     }
 
-    /// All threads, each with the kernel's numbers.
-    pub(crate) fn all(&self) -> Vec<(ThreadId, u32, u32)> {
-        self.numbers.iter().map(|(&id, &(pid, tid))| (id, pid, tid)).collect()
+    /// Number of threads that are left alone because of their class.
+    pub(crate) fn left_alone(&self) -> u64 {
+        self.alone.len() as u64
+    }
+
+    /// All threads.
+    pub(crate) fn all(&self) -> Vec<(ThreadId, Key)> {
+        self.numbers.iter().map(|(&id, &key)| (id, key)).collect()
     }
 
     /// Whether no thread lives, and no expected process.
     pub(crate) fn is_empty(&self) -> bool {
-        self.numbers.is_empty() && self.expected.keys().all(|&pid| proc::threads(pid).is_empty())
+        self.numbers.is_empty() && !self.expected.keys().any(|&pid| proc::lives(pid))
     }
 
     /// The threads of the run's processes, and their children, that have not been seen: process,
@@ -62,24 +81,34 @@ impl Live {
             let unseen = proc::threads(pid).into_iter().filter(|tid| !self.ids.contains_key(tid));
             found.extend(unseen.map(|tid| (pid, tid, pid)));
         }
-        for pid in proc::processes().into_iter().filter(|pid| !self.processes.contains_key(pid)) {
+        let own = std::process::id();
+        for pid in proc::processes().into_iter().filter(|pid| !self.processes.contains_key(pid) && *pid != own) {
             let parent = proc::Stat::of(pid, pid).map(|stat| stat.parent);
             found.extend(parent.filter(|parent| self.processes.contains_key(parent)).map(|parent| (pid, pid, parent)));
         }
         found
     }
 
-    /// Turns a record into inputs. A thread with a mask of its own is added to `own`.
-    pub(crate) fn inputs(&mut self, record: &Record, core: &Core, old: bool, own: &mut Vec<OwnMask>) -> Vec<Input> {
+    /// Turns a record into inputs. A thread that begins is added to `found`.
+    pub(crate) fn inputs(&mut self, record: &Record, known: &Known, old: bool, found: &mut Vec<Found>) -> Vec<Input> {
         let &Record { pid, tid, what, .. } = record;
-        let id = self.ids.get(&tid).map(|&(id, _)| id);
-        let count = core.setup().cpus.count() as u32;
+        let id = self.ids.get(&tid).copied();
+        let count = known.core.setup().cpus.count() as u32;
         match (what, id) {
             // A CPU that was added to the machine since the start.
             (What::On(cpu) | What::Preempted(cpu), Some(id)) if cpu >= count => vec![Input::Sleeps(id)],
             (What::Begins { parent, creator }, _) => {
+                let stat = Stat::of(pid, tid).filter(Stat::lives);
+                let key = stat.as_ref().map(|stat| Key { pid, tid, start: stat.start });
+                if key.is_some() && id.and_then(|id| self.key(id)) == key {
+                    // It was seen in `/proc` before its record was read.
+                    return Vec::new();
+                }
                 let mut inputs: Vec<Input> = id.map(|id| self.ends(id)).into_iter().collect();
-                inputs.extend(self.begins((pid, tid), (parent, creator), core, old, own));
+                // A thread that has ended meanwhile needs no place.
+                if let (Some(key), Some(stat)) = (key, stat) {
+                    inputs.extend(self.begins(key, stat.class, (parent, creator), known, old, found));
+                }
                 inputs
             }
             (What::Ends, Some(id)) => vec![self.ends(id)],
@@ -90,8 +119,9 @@ impl Live {
         }
     }
 
-    fn ends(&mut self, id: ThreadId) -> Input {
-        if let Some((pid, tid)) = self.numbers.remove(&id) {
+    /// Forgets a thread that has ended. Returns what the core must hear of it.
+    pub(crate) fn ends(&mut self, id: ThreadId) -> Input {
+        if let Some(Key { pid, tid, .. }) = self.numbers.remove(&id) {
             self.ids.remove(&tid);
             if let Some(process) = self.processes.get_mut(&pid) {
                 process.threads -= 1;
@@ -105,43 +135,134 @@ impl Live {
 
     fn begins(
         &mut self,
-        (pid, tid): (u32, u32),
+        key: Key,
+        class: i32,
         (parent, creator): (u32, u32),
-        core: &Core,
+        known: &Known,
         old: bool,
-        own: &mut Vec<OwnMask>,
+        found: &mut Vec<Found>,
     ) -> Option<Input> {
-        let known = |process: u32| self.processes.get(&process).map(|process| process.app);
+        let Key { pid, tid, .. } = key;
+        let of = |process: u32| self.processes.get(&process).map(|process| process.app);
         let expected = self.expected.get(&pid).copied();
-        let app = known(pid).or(expected).or_else(|| known(parent))?;
-        // A thread that has ended meanwhile needs no place.
-        let class = proc::class(tid)?;
-        if !proc::is_fair(class) {
-            self.left_alone += 1;
-            self.expected.remove(&pid);
-            return None;
-        }
-        let mask = affinity::get(tid).ok()?;
-        let usable = core.setup().cpus.count() as u32;
-        let mask: Vec<u32> = mask.into_iter().filter(|&cpu| cpu < usable).collect();
+        let app = of(pid).or(expected).or_else(|| of(parent)).filter(|_| pid != std::process::id())?;
+        let count = known.core.setup().cpus.count() as u32;
+        let mask: Vec<u32> = affinity::get(tid).ok()?.into_iter().filter(|&cpu| cpu < count).collect();
         if mask.is_empty() {
             return None;
         }
-        // The mask that the thread would have without the daemon is its creator's.
-        let creators = self.ids.get(&creator).and_then(|&(id, _)| core.user(id)).map(<[u32]>::to_vec);
-        let users = creators.or_else(|| Some(core.threads().find(|at| at.begins.app == app)?.begins.cpus.clone()));
-        let inherited = users.as_ref().is_some_and(|user| mask != *user && core.masks_of(user).contains(&mask));
-        let cpus = if inherited { users.clone().unwrap_or(mask) } else { mask };
-        if users.is_some_and(|user| user != cpus) {
-            own.push(OwnMask { pid, tid, cpus: cpus.clone() });
-        }
+        let (user, inherited) = self.user_of(mask, (parent, creator), known);
         self.expected.remove(&pid);
+        if !proc::is_fair(class) {
+            if self.alone.insert(key) {
+                found.push(Found { id: None, key, user, inherited });
+            }
+            return None;
+        }
         let young = !old && !self.processes.contains_key(&pid);
         self.processes.entry(pid).or_insert(Process { app, threads: 0 }).threads += 1;
         let id = ThreadId(self.next);
         self.next += 1;
-        self.ids.insert(tid, (id, pid));
-        self.numbers.insert(id, (pid, tid));
-        Some(Input::Begins(id, Begins { app, pid, tid, cpus, young, inherited }))
+        self.ids.insert(tid, id);
+        self.numbers.insert(id, key);
+        found.push(Found { id: Some(id), key, user: user.clone(), inherited });
+        Some(Input::Begins(id, Begins { app, pid, tid, cpus: user, young, inherited }))
+    }
+
+    /// The user's mask of a new thread that has this mask, and whether the thread has inherited it as a
+    /// narrowed one: if the daemon gave it to the creator. `/proc` does not name the creator, so any
+    /// thread of the parent may be it.
+    fn user_of(&self, mask: Vec<u32>, (parent, creator): (u32, u32), known: &Known) -> (Vec<u32>, bool) {
+        let creators = self.ids.get(&creator).copied();
+        let others = self.numbers.iter().filter(|(_, key)| key.pid == parent).map(|(&id, _)| id);
+        for id in creators.into_iter().chain(others) {
+            let Some(user) = known.core.user(id) else { continue };
+            // The kernel shows no CPU that is off.
+            if user.iter().filter(|cpu| known.online.contains(cpu)).eq(&mask) {
+                return (user.to_vec(), false);
+            }
+            if known.given.had(id, &mask, known.now) {
+                return (user.to_vec(), true);
+            }
+        }
+        (mask, false)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::setup::tests::setup;
+    use std::process::{Child, Command};
+
+    struct Sleeper(Child);
+
+    impl Sleeper {
+        fn new() -> Sleeper {
+            Sleeper(Command::new("sleep").arg("60").spawn().unwrap())
+        }
+    }
+
+    impl Drop for Sleeper {
+        fn drop(&mut self) {
+            self.0.kill().and_then(|()| self.0.wait()).unwrap();
+        }
+    }
+
+    struct Run {
+        live: Live,
+        core: Core,
+        given: Given,
+        online: Vec<u32>,
+    }
+
+    impl Run {
+        /// The child begins, created by a process. Returns what the core hears and the journal gets.
+        fn begins(&mut self, child: &Sleeper, parent: u32) -> Option<(ThreadId, Begins, Found)> {
+            let (pid, what) = (child.0.id(), What::Begins { parent, creator: parent });
+            let mut found = Vec::new();
+            let known = Known { core: &self.core, given: &self.given, online: &self.online, now: 5 };
+            let record = Record { time: 5, pid, tid: pid, what };
+            let inputs = self.live.inputs(&record, &known, false, &mut found);
+            inputs.iter().for_each(|input| drop(self.core.hear(5, input).unwrap()));
+            match inputs.into_iter().next_back() {
+                Some(Input::Begins(id, begins)) => Some((id, begins, found.pop().unwrap())),
+                _ => None,
+            }
+        }
+    }
+
+    #[test]
+    fn a_mask_is_inherited_only_if_the_creator_was_given_it() {
+        let user = affinity::get(0).unwrap();
+        if user.len() < 2 {
+            baton_needs::absent("second CPU", "a_mask_is_inherited_only_if_the_creator_was_given_it");
+            return;
+        }
+        let kinds = vec!["slow"; user[user.len() - 1] as usize + 1].join(" ").replacen("slow", "fast", 1);
+        let core = Core::new(setup("pa", &kinds, 1));
+        let mut run = Run { live: Live::default(), core, given: Given::default(), online: user.clone() };
+        let (parent, child) = (Sleeper::new(), Sleeper::new());
+        let number = parent.0.id();
+        run.live.expect(number, AppId(0));
+        let (creator, begins, _) = run.begins(&parent, 0).unwrap();
+        assert_eq!((&begins.cpus, begins.inherited), (&user, false));
+        affinity::set(child.0.id(), &user[..1]).unwrap();
+        let (id, begins, found) = run.begins(&child, number).unwrap();
+        assert_eq!((&begins.cpus[..], begins.inherited, found.inherited), (&user[..1], false, false), "its own pin");
+        assert!(run.begins(&child, number).is_none(), "it is known by its start time");
+        let ends = run.live.ends(id);
+        run.core.hear(5, &ends).unwrap();
+        run.given.set(creator, Some(user[..1].to_vec()), 4);
+        let (id, begins, found) = run.begins(&child, number).unwrap();
+        assert_eq!((&begins.cpus, begins.inherited), (&user, true));
+        assert_eq!((&found.user, found.inherited, found.id), (&user, true, Some(id)));
+        // A CPU is off: the mask that the kernel shows is the user's all the same.
+        let ends = run.live.ends(id);
+        run.core.hear(5, &ends).unwrap();
+        run.given.set(creator, None, 4);
+        run.online.truncate(1);
+        let (_, begins, _) = run.begins(&child, number).unwrap();
+        assert_eq!((&begins.cpus, begins.inherited), (&user, false));
     }
 }

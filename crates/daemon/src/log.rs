@@ -10,7 +10,7 @@ use crate::setup::{Setup, clip};
 use baton_units::Cycles;
 use std::fmt::Write as _;
 
-/// The latest time of a log: some 146 years, so that no sum of times overflows.
+/// The latest time of a log: some 146 years, so that a time and a time slice can be added.
 const LATEST_NS: u64 = 1 << 62;
 
 /// A line of a log, with its end.
@@ -103,6 +103,17 @@ mod tests {
         assert_eq!((replayed.inputs, replayed.decisions, replayed.cut), (5, 1, false));
         assert_eq!(replayed.differs, None);
         assert_eq!(replayed.core.had()[0].moves, 1);
+    }
+
+    #[test]
+    fn the_longest_times_add_up() {
+        let ids = (0..5).map(ThreadId);
+        let mut inputs: Vec<(u64, Input)> = ids.clone().map(|id| (0, begins(id.0, 0, "0-1"))).collect();
+        inputs.extend(ids.map(|id| (0, Input::Waits(id, CpuId(1)))));
+        inputs.push((LATEST_NS, Input::Tick));
+        let (core, log) = run(setup("pa", "fast slow", 1), &inputs);
+        assert_eq!(core.had()[0].waits_ns, u64::MAX, "five times the longest time");
+        assert_eq!(replay(&log).unwrap().differs, None);
     }
 
     #[test]

@@ -35,6 +35,8 @@ pub struct Report {
     pub lost: u64,
     /// Number of times that the watchdog had to be started again.
     pub watchdog_restarts: u64,
+    /// Why the log could not be written to its end.
+    pub log_failed: Option<String>,
     /// CPU time of the daemon itself.
     pub own_cpu_ns: u64,
 }

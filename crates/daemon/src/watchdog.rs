@@ -8,13 +8,15 @@ use crate::journal::Journal;
 use crate::restore;
 use crate::sys::proc::Stat;
 use baton_host::BadInput;
-use std::io::Result;
+use std::io::{Read, Result, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 /// The time between two looks at the daemon's state.
 const LOOK_MS: i32 = 200;
+/// What the daemon writes when it has given all masks back.
+const DONE: &[u8; 4] = b"done";
 
 /// The watchdog's process, as the daemon sees it.
 pub(crate) struct Watchdog {
@@ -47,9 +49,12 @@ impl Watchdog {
         Ok(())
     }
 
-    /// Ends the watchdog. The journal must be gone before.
+    /// Ends the watchdog. The masks must be the users' before.
     pub(crate) fn end(&mut self) {
-        drop(self.child.stdin.take());
+        if let Some(mut input) = self.child.stdin.take() {
+            // A watchdog that has ended needs no word.
+            let _ = input.write_all(DONE);
+        }
         let _ = self.child.wait();
     }
 }
@@ -68,28 +73,35 @@ fn spawn(command: &Path, journal: &Path) -> Result<Child> {
     watchdog.spawn()
 }
 
-/// Waits until standard input ends, and then gives the masks of a journal back. Returns the number of
-/// masks that changed. While the daemon is stopped, the masks are the users' as well.
+/// Waits until standard input ends, and then gives the masks of a journal back, unless the daemon has
+/// said that it did. Returns the number of masks that changed. While the daemon is stopped, the masks
+/// are the users' as well.
 ///
 /// # Errors
 /// If the journal cannot be read.
-pub fn watch(journal: &Path) -> std::result::Result<u64, BadInput> {
-    let (mut changed, mut given_back) = (0, false);
+pub fn watch(path: &Path) -> std::result::Result<u64, BadInput> {
+    let mut changed = 0;
+    // An open journal can be read after the file was removed.
+    let mut open = Journal::open(path).ok();
     while !input_ended() {
-        let Ok(journal) = Journal::read(journal) else { continue };
+        open = Journal::open(path).ok().or(open);
+        let Some(journal) = open.as_ref().and_then(|file| Journal::read_from(file, path).ok()) else { continue };
         let (pid, start) = journal.head.daemon;
         let stat = Stat::of(pid, pid).filter(|stat| stat.start == start);
-        let stopped = stat.is_some_and(|stat| matches!(stat.state, 'T' | 't'));
-        if stopped && !given_back {
+        if stat.is_some_and(|stat| matches!(stat.state, 'T' | 't')) {
             changed += restore::restore(&journal);
         }
-        given_back = stopped;
     }
-    if !journal.exists() {
+    let mut word = [0; DONE.len()];
+    if std::io::stdin().read_exact(&mut word).is_ok() && word == *DONE {
         return Ok(changed);
     }
-    changed += restore::restore(&Journal::read(journal)?);
-    let _ = std::fs::remove_file(journal);
+    let journal = match Journal::open(path).ok().or(open) {
+        Some(file) => Journal::read_from(&file, path)?,
+        None => Journal::read(path)?,
+    };
+    changed += restore::restore(&journal);
+    let _ = std::fs::remove_file(path);
     Ok(changed)
 }
 

@@ -2,7 +2,12 @@
 
 use crate::common::root;
 use assert_cmd::Command;
-use baton_machine::discover::{Kinds, allowed_cpus};
+use baton_machine::discover::{Kinds, allowed_cpus, cpulist, stay_on};
+use std::io::{BufRead, BufReader};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Stdio};
+use std::time::Duration;
 
 /// A second application that is busy for a while.
 const BUSY: &str = "i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done";
@@ -83,12 +88,176 @@ fn signals_go_to_the_program_and_its_code_is_kept() {
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_baton"));
     command.args(["sched", "--quiet", "--fast-cpus", &fast, "--", "sh", "-c", script]);
     let mut daemon = command.stdout(std::process::Stdio::piped()).spawn().unwrap();
-    let mut line = String::new();
-    std::io::BufRead::read_line(&mut std::io::BufReader::new(daemon.stdout.take().unwrap()), &mut line).unwrap();
-    assert_eq!(line, "ready\n");
+    assert_eq!(line(&mut daemon), "ready\n");
     // SAFETY: the daemon has not been waited for, so that the number is its own.
     unsafe { libc::kill(daemon.id() as i32, libc::SIGTERM) };
     assert_eq!(daemon.wait().unwrap().code(), Some(9));
+}
+
+/// A daemon whose actions of signals are set before it begins: SIGINT's is the default one, and `ignored` is ignored.
+fn spawn(words: &[&str], ignored: i32, folder: &Path) -> Child {
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_baton"));
+    command.args(["sched", "--quiet"]).args(words).env("XDG_RUNTIME_DIR", folder).stdout(Stdio::piped());
+    let set = move || {
+        // SAFETY: `signal` may be called between fork and exec.
+        unsafe {
+            libc::signal(libc::SIGINT, libc::SIG_DFL);
+            libc::signal(ignored, libc::SIG_IGN);
+        }
+        Ok(())
+    };
+    // SAFETY: the closure calls `signal` alone.
+    unsafe { command.pre_exec(set) };
+    command.spawn().unwrap()
+}
+
+fn send(to: &Child, signal: i32) {
+    // SAFETY: the process has not been waited for, so that the number is its own.
+    unsafe { libc::kill(to.id() as i32, signal) };
+}
+
+/// The child's exit code, if it ends within 20 seconds. It is killed if it does not.
+fn code(mut child: Child) -> Option<i32> {
+    for _ in 0..2_000 {
+        if let Some(status) = child.try_wait().unwrap() {
+            return status.code();
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    None
+}
+
+fn line(child: &mut Child) -> String {
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    line
+}
+
+#[test]
+fn a_program_blocks_the_signals_that_it_would_without_the_daemon() {
+    let Some(fast) = fast("a_program_blocks_the_signals_that_it_would_without_the_daemon") else { return };
+    let grep = ["grep", "SigBlk", "/proc/self/status"];
+    let plain = std::process::Command::new(grep[0]).args(&grep[1..]).output().unwrap();
+    let output = sched().args(["--quiet", "--fast-cpus", &fast, "--"]).args(grep).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&plain.stdout));
+    // A signal to the daemon alone ends a program that handles none. SIGCHLD may have been ignored.
+    let folder = tempfile::tempdir().unwrap();
+    for signal in [libc::SIGINT, libc::SIGTERM] {
+        let program = ["--fast-cpus", &fast, "--", "sh", "-c", "echo ready; exec sleep 60"];
+        let mut daemon = spawn(&program, libc::SIGCHLD, folder.path());
+        assert_eq!(line(&mut daemon), "ready\n");
+        send(&daemon, signal);
+        assert_eq!(code(daemon), Some(128 + signal));
+    }
+}
+
+#[test]
+fn a_run_over_an_attached_process_ends_with_it() {
+    let Some(fast) = fast("a_run_over_an_attached_process_ends_with_it") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let mut sleeper = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+    let pid = sleeper.id().to_string();
+    let daemon = spawn(&["--fast-cpus", &fast, "--attach", &pid], libc::SIGHUP, folder.path());
+    let journals = || std::fs::read_dir(folder.path().join("baton")).map_or(0, Iterator::count);
+    while journals() == 0 {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let attach = |pids: &str, told: &str| {
+        let mut command = sched();
+        command.args(["--fast-cpus", &fast, "--attach", pids]).env("XDG_RUNTIME_DIR", folder.path());
+        let output = command.timeout(Duration::from_secs(20)).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.code() == Some(2) && said.contains(told), "{pids}: {said}");
+    };
+    attach(&format!("{pid},{pid}"), "is named twice");
+    let (told, tid) = std::sync::mpsc::channel();
+    std::thread::scope(|scope| {
+        let (done, wait) = std::sync::mpsc::channel::<()>();
+        // SAFETY: the call takes nothing and returns a number.
+        scope.spawn(move || told.send(unsafe { libc::gettid() }).and_then(|()| Ok(wait.recv())));
+        attach(&tid.recv().unwrap().to_string(), &format!("is a thread of process {}", std::process::id()));
+        drop(done);
+    });
+    // The journal names the process from the daemon's first look on.
+    std::thread::sleep(Duration::from_millis(100));
+    attach(&pid, "another baton sched");
+    // `nohup` has it ignored. The test waits for the process only at the end, so that it is a zombie until then.
+    send(&daemon, libc::SIGHUP);
+    std::thread::sleep(Duration::from_millis(50));
+    attach(&pid, "another baton sched");
+    sleeper.kill().unwrap();
+    assert_eq!(code(daemon), Some(0));
+    assert_eq!(journals(), 0);
+    sleeper.wait().unwrap();
+}
+
+/// The watchdog gives masks back from a journal that was deleted, and leaves them if the daemon has given them back.
+#[test]
+fn a_watchdog_needs_the_daemons_word() {
+    if fast("a_watchdog_needs_the_daemons_word").is_none() {
+        return;
+    }
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
+    let pids = std::fs::read_link("/proc/self/ns/pid").unwrap();
+    let user = allowed_cpus();
+    let narrowed = user[..1].to_vec();
+    let mut sleeper = std::thread::spawn(move || {
+        stay_on(&narrowed).unwrap();
+        std::process::Command::new("sleep").arg("60").spawn().unwrap()
+    })
+    .join()
+    .unwrap();
+    let pid = sleeper.id();
+    let field = |number: usize| {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+        stat.rsplit_once(')').unwrap().1.split_whitespace().nth(number - 3).unwrap().to_owned()
+    };
+    let mask = || {
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+        let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap();
+        cpulist::parse(list).unwrap()
+    };
+    let text = format!(
+        "baton-sched-journal 1\nboot {}\npids {}\ndaemon 1 1\nprograms -\nfast {}\nslow {}\nthread {pid} {pid} {} {}\n",
+        boot.trim(),
+        pids.display(),
+        user[0],
+        cpulist::show(&user[1..]),
+        field(22),
+        cpulist::show(&user)
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let journal = folder.path().join("x.journal");
+    for (word, left) in [("done", &user[..1]), ("don", &user[..])] {
+        std::fs::write(&journal, &text).unwrap();
+        let mut watchdog = std::process::Command::new(env!("CARGO_BIN_EXE_baton"));
+        watchdog.args(["sched", "restore", "--watch"]).arg(&journal).stdin(Stdio::piped());
+        let mut watchdog = watchdog.spawn().unwrap();
+        // It has the journal open before it is deleted.
+        let fds = format!("/proc/{}/fd", watchdog.id());
+        let is_open = |fd: std::fs::DirEntry| std::fs::read_link(fd.path()).is_ok_and(|path| path == journal);
+        while !std::fs::read_dir(&fds).unwrap().flatten().any(is_open) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        std::fs::remove_file(&journal).unwrap();
+        std::io::Write::write_all(&mut watchdog.stdin.take().unwrap(), word.as_bytes()).unwrap();
+        assert_eq!(code(watchdog), Some(0));
+        assert_eq!(mask(), left, "{word}");
+    }
+    sleeper.kill().and_then(|()| sleeper.wait()).unwrap();
+}
+
+#[test]
+fn a_run_in_a_run_is_refused() {
+    let Some(fast) = fast("a_run_in_a_run_is_refused") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = sched();
+    command.args(["--quiet", "--fast-cpus", &fast, "--", env!("CARGO_BIN_EXE_baton"), "sched", "--fast-cpus", &fast]);
+    let output = command.args(["--", "true"]).env("XDG_RUNTIME_DIR", folder.path()).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.code() == Some(2) && said.contains("places this command's programs already"), "{said}");
 }
 
 /// Runs that end by themselves, are killed, stopped or interrupted leave the user's masks (some ten seconds).

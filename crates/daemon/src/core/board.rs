@@ -217,10 +217,12 @@ impl Board {
 }
 
 fn charge(had: &mut Had, state: State, time: u64, is_fast: impl Fn(CpuId) -> bool) {
+    // The times of a log's threads may be long.
+    let add = |sum: &mut u64| *sum = sum.saturating_add(time);
     match state {
         State::Asleep => {}
-        State::Waits(_) => had.waits_ns += time,
-        State::Runs(cpu) if is_fast(cpu) => had.fast_ns += time,
-        State::Runs(_) => had.slow_ns += time,
+        State::Waits(_) => add(&mut had.waits_ns),
+        State::Runs(cpu) if is_fast(cpu) => add(&mut had.fast_ns),
+        State::Runs(_) => add(&mut had.slow_ns),
     }
 }

@@ -2,13 +2,16 @@
 
 use super::{Programs, Started};
 use crate::error::Error;
+use crate::journal::{self, Journal};
 use crate::live::Live;
+use crate::restore;
 use crate::setup::Setup;
 use crate::source::{Poll, Source, Switches};
 use crate::sys::proc;
 use baton_host::BadInput;
 use baton_host::launch::exec::Exec;
 use baton_sched::AppId;
+use std::collections::BTreeSet;
 use std::os::fd::AsFd;
 use std::process::{Child, Stdio};
 
@@ -34,7 +37,9 @@ pub(super) fn begin_source(
         }
         Programs::Start { programs, to_stderr } => (programs, to_stderr),
     };
-    let online: Vec<u32> = (0..).zip(&setup.usable).filter(|(_, usable)| **usable).map(|(cpu, _)| cpu).collect();
+    // Programs may leave the CPUs that this process may use, so all that are on are looked at.
+    let usable = || (0..).zip(&setup.usable).filter(|(_, usable)| **usable).map(|(cpu, _)| cpu).collect();
+    let online: Vec<u32> = proc::online().unwrap_or_else(usable);
     let (name, value) = programs.split_once('=').unwrap_or((programs, ""));
     let (name, value) = (name.to_owned(), value.to_owned());
     // The events follow the descendants of the thread that opens them, so a thread that does nothing
@@ -84,11 +89,21 @@ fn spawn(mut exec: Exec, (name, value): (&str, &str), to_stderr: bool) -> std::i
 /// Checks that processes can be attached.
 ///
 /// # Errors
-/// If there is no such process, or it belongs to another user.
+/// If there is no such process, it is this one, it is named twice, or it belongs to another user.
 pub fn check_attach(pids: &[u32]) -> Result<(), BadInput> {
     // SAFETY: the call takes nothing and returns a number.
     let user = unsafe { libc::geteuid() };
-    for &pid in pids {
+    for (at, &pid) in pids.iter().enumerate() {
+        if pid == std::process::id() {
+            return Err(BadInput::new(format!("process {pid} is this command; expected another process")));
+        }
+        if pids[..at].contains(&pid) {
+            return Err(BadInput::new(format!("process {pid} is named twice")));
+        }
+        if let Some(leader) = proc::leader(pid).filter(|&leader| leader != pid) {
+            let hint = format!("attach {leader}");
+            return Err(BadInput::new(format!("{pid} is a thread of process {leader}")).hint(hint));
+        }
         match proc::owner(pid) {
             None => return Err(BadInput::new(format!("there is no process {pid}"))),
             Some(owner) if owner != user && user != 0 => {
@@ -102,6 +117,32 @@ pub fn check_attach(pids: &[u32]) -> Result<(), BadInput> {
         }
     }
     Ok(())
+}
+
+/// Checks that no other run places these processes, or children of them. Two daemons would each take the
+/// other's masks for the user's.
+///
+/// # Errors
+/// If a run that lives places one.
+pub fn check_free(pids: &[u32]) -> Result<(), BadInput> {
+    for path in journal::all() {
+        let Some(journal) = Journal::read(&path).ok().filter(|journal| journal.head.is_live()) else { continue };
+        let placed = restore::descendants(&journal);
+        let above = placed.keys().flat_map(|&pid| ancestors(pid)).collect::<BTreeSet<u32>>();
+        if let Some(pid) = pids.iter().find(|pid| placed.contains_key(pid) || above.contains(pid)) {
+            let (daemon, _) = journal.head.daemon;
+            let which = if *pid == std::process::id() { "this command's programs" } else { "its threads" };
+            let why = format!("process {pid}: another baton sched (process {daemon}) places {which} already");
+            return Err(BadInput::new(why).hint("end that run first; a --dry-run changes no masks"));
+        }
+    }
+    Ok(())
+}
+
+/// The parent of a process, its parent, and so on.
+fn ancestors(pid: u32) -> impl Iterator<Item = u32> {
+    let parent = |&pid: &u32| proc::Stat::of(pid, pid).map(|stat| stat.parent).filter(|&parent| parent != 0);
+    std::iter::successors(parent(&pid), parent)
 }
 
 /// The command of a process, for people.

@@ -12,21 +12,22 @@
 mod begin;
 mod masks;
 
-pub use begin::{check_attach, command_of};
+pub use begin::{check_attach, check_free, command_of};
 
 use crate::core::Core;
 use crate::error::Error;
+use crate::given::Given;
 use crate::input::{Decision, Input};
 use crate::journal::{self, Key};
-use crate::live::Live;
+use crate::live::{Known, Live};
 use crate::log;
 use crate::report::{AppReport, Report};
 use crate::restore;
 use crate::setup::Setup;
 use crate::signals::{Came, Signals};
 use crate::source::{Source, snapshot};
-use crate::sys;
 use crate::sys::ring::{Record, What};
+use crate::sys::{self, proc};
 use crate::times::Times;
 use crate::watchdog::Watchdog;
 use baton_host::launch::exec::Exec;
@@ -83,7 +84,7 @@ pub const VARIABLE: &str = "BATONSCHED";
 ///
 /// # Errors
 /// [`Error::Bad`] before anything is changed; [`Error::Failed`] if a program cannot be started, or
-/// the log cannot be written. Masks are given back in each case.
+/// the log cannot be begun. Masks are given back in each case.
 pub fn run(request: Request) -> Result<Report, Error> {
     let signals = Signals::hold().map_err(Error::because("cannot hold signals back"))?;
     let mut run = Run::begin(request, signals.before())?;
@@ -93,7 +94,7 @@ pub fn run(request: Request) -> Result<Report, Error> {
         run.wait_for_programs(&signals);
     }
     end?;
-    run.report(given_back)
+    Ok(run.report(given_back))
 }
 
 /// The programs of a run.
@@ -118,10 +119,13 @@ struct Run {
     start: u64,
     /// Threads in the journal.
     keys: BTreeMap<ThreadId, Key>,
-    /// The mask that each thread was last given.
-    given: BTreeMap<ThreadId, Vec<u32>>,
+    /// The masks that threads were given.
+    given: Given,
+    /// The CPUs that are on.
+    online: Vec<u32>,
     /// Threads whose masks changed, and when; until each has been seen on one of the CPUs.
     changed: BTreeMap<ThreadId, (u64, Vec<u32>)>,
+    checks: u64,
     dry_run: bool,
     figures: Figures,
 }
@@ -139,6 +143,11 @@ impl Run {
     fn begin(request: Request, blocked: libc::sigset_t) -> Result<Run, Error> {
         let Request { setup, what, dry_run, poll, log, watchdog, view } = request;
         let [fast, slow] = [true, false].map(|fast| setup.of_kind(fast).into_iter().collect::<Vec<u32>>());
+        let mut log = log.map(BufWriter::new);
+        if let Some(log) = &mut log {
+            let written = log.write_all(setup.text().as_bytes()).and_then(|()| log.flush());
+            written.map_err(Error::because("cannot write the log"))?;
+        }
         let start = sys::now();
         let programs = format!("{VARIABLE}={}-{start}", std::process::id());
         let journal = match (dry_run, &what) {
@@ -158,11 +167,6 @@ impl Run {
                 return Err(error);
             }
         };
-        let mut log = log.map(BufWriter::new);
-        if let Some(log) = &mut log {
-            let written = log.write_all(setup.text().as_bytes()).and_then(|()| log.flush());
-            written.map_err(Error::because("cannot write the log"))?;
-        }
         let mut live = Live::default();
         let begun = begin::begin_source(what, poll, &setup, &programs, blocked, &mut live);
         let (source, source_because, started) = match begun {
@@ -188,7 +192,9 @@ impl Run {
             view,
             start,
             keys: BTreeMap::new(),
-            given: BTreeMap::new(),
+            given: Given::default(),
+            online: proc::online().unwrap_or_default(),
+            checks: 0,
             changed: BTreeMap::new(),
             dry_run,
             figures,
@@ -265,18 +271,24 @@ impl Run {
             self.figures.lost += lost;
             records.extend(self.states(now));
         }
+        self.take(records, now, old)
+    }
+
+    fn take(&mut self, records: Vec<Record>, now: u64, old: bool) -> Result<(), Error> {
         for record in records {
-            let mut own = Vec::new();
-            for input in self.live.inputs(&record, &self.core, old, &mut own) {
+            let mut found = Vec::new();
+            let known = Known { core: &self.core, given: &self.given, online: &self.online, now };
+            let inputs = self.live.inputs(&record, &known, old, &mut found);
+            for each in found {
+                self.announce_found(&each)?;
+            }
+            for input in inputs {
                 if let Input::Runs(id, cpu) = input {
                     self.figures.notices.add(now.saturating_sub(record.time));
                     self.followed(id, cpu, record.time);
                 }
                 // Records of a thread may be older than what was told of it meanwhile.
                 self.hear(record.time, input)?;
-            }
-            for mask in own {
-                self.announce_own(mask.pid, mask.tid, &mask.cpus)?;
             }
         }
         Ok(())
@@ -285,7 +297,7 @@ impl Run {
     /// The threads that began meanwhile, and the states of all threads, after records were lost.
     fn states(&self, now: u64) -> Vec<Record> {
         let begun = self.live.unseen();
-        let threads: Vec<(u32, u32)> = self.live.all().into_iter().map(|(_, pid, tid)| (pid, tid)).collect();
+        let threads: Vec<(u32, u32)> = self.live.all().into_iter().map(|(_, key)| (key.pid, key.tid)).collect();
         let found = snapshot(&threads, &BTreeMap::new());
         let is_found = |tid: u32| found.iter().any(|&(_, other, ..)| other == tid);
         let gone = threads.iter().filter(|&&(_, tid)| !is_found(tid));
@@ -324,7 +336,7 @@ impl Run {
             }
             if let Input::Ends(id) = input {
                 self.changed.remove(&id);
-                self.given.remove(&id);
+                self.given.ended(id);
                 if let (Some(key), Some(journal)) = (self.keys.remove(&id), &mut self.journal) {
                     journal.ended(key).map_err(Error::because("cannot write the journal"))?;
                 }
@@ -333,8 +345,8 @@ impl Run {
         Ok(())
     }
 
-    /// Writes to the log. A log that cannot be written ends there; the run goes on, and fails at its
-    /// end.
+    /// Writes to the log. A log that cannot be written ends there; the run goes on, and its report
+    /// says why.
     fn write(&mut self, bytes: &[u8]) {
         let Some(log) = &mut self.log else { return };
         let written = if bytes.is_empty() { log.flush() } else { log.write_all(bytes) };
@@ -345,6 +357,8 @@ impl Run {
 
     /// Gives all masks back, and ends the watchdog. Returns how many masks changed.
     fn give_back(&mut self) -> u64 {
+        // A program may have changed a mask since the last check.
+        let _ = self.check_masks(sys::now());
         let Some(journal) = self.journal.take() else { return 0 };
         let given_back = restore::restore(&journal.journal());
         journal.remove();
@@ -363,11 +377,8 @@ impl Run {
         }
     }
 
-    fn report(mut self, given_back: u64) -> Result<Report, Error> {
+    fn report(mut self, given_back: u64) -> Report {
         self.write(&[]);
-        if let Some(error) = self.log_failed {
-            return Err(Error::because("cannot write the log")(error));
-        }
         let setup = self.core.setup();
         let codes: Vec<Option<u8>> = match &self.started {
             Started::Children(children) => children.iter().map(|(_, code)| *code).collect(),
@@ -379,7 +390,7 @@ impl Run {
             AppReport { command: app.name.clone(), code, had }
         });
         let has_times = matches!(self.source, Source::Switches(_));
-        Ok(Report {
+        Report {
             policy: setup.policy.name,
             source: self.source.name(),
             source_because: self.source_because,
@@ -392,11 +403,12 @@ impl Run {
             given_back,
             notices: self.figures.notices.percentiles().filter(|_| has_times),
             follows: self.figures.follows.percentiles().filter(|_| has_times),
-            left_alone: self.live.left_alone + self.figures.refused,
+            left_alone: self.live.left_alone() + self.figures.refused,
             changed_own: self.figures.changed_own,
             lost: self.figures.lost,
             watchdog_restarts: self.watchdog.as_ref().map_or(0, |watchdog| watchdog.starts - 1),
+            log_failed: self.log_failed.map(|error| error.to_string()),
             own_cpu_ns: sys::own_cpu(),
-        })
+        }
     }
 }

@@ -33,24 +33,24 @@ impl Poll {
             self.searched = now;
             parents = self.search();
         }
-        let mut live = BTreeSet::new();
-        for &pid in &self.processes {
-            for tid in proc::threads(pid) {
-                live.insert((pid, tid));
-                self.threads.entry((pid, tid)).or_insert_with(|| {
-                    let parent = if pid == tid { parents.get(&pid).copied().unwrap_or(0) } else { pid };
-                    record(pid, tid, What::Begins { parent, creator: parent });
-                    (None, 0)
-                });
-            }
+        let processes = self.processes.iter();
+        let all: Vec<Numbers> =
+            processes.flat_map(|&pid| proc::threads(pid).into_iter().map(move |tid| (pid, tid))).collect();
+        let found = snapshot(&all, &self.threads);
+        let live: BTreeSet<Numbers> = found.iter().map(|&(pid, tid, ..)| (pid, tid)).collect();
+        for &(pid, tid) in &live {
+            self.threads.entry((pid, tid)).or_insert_with(|| {
+                let parent = if pid == tid { parents.get(&pid).copied().unwrap_or(0) } else { pid };
+                record(pid, tid, What::Begins { parent, creator: parent });
+                (None, 0)
+            });
         }
         for &(pid, tid) in self.threads.keys().filter(|thread| !live.contains(thread)) {
             record(pid, tid, What::Ends);
         }
         self.threads.retain(|thread, _| live.contains(thread));
         self.processes.retain(|&pid| live.range((pid, 0)..=(pid, u32::MAX)).next().is_some());
-        let threads: Vec<Numbers> = self.threads.keys().copied().collect();
-        for (pid, tid, what, ran) in snapshot(&threads, &self.threads) {
+        for (pid, tid, what, ran) in found {
             let before = self.threads.insert((pid, tid), (Some(what), ran));
             if before.is_none_or(|(before, _)| before != Some(what)) {
                 record(pid, tid, what);
@@ -61,12 +61,13 @@ impl Poll {
 
     /// Adds the children of known processes. Returns the parents of the added ones.
     fn search(&mut self) -> BTreeMap<u32, u32> {
-        let mut added = BTreeMap::new();
+        let (mut added, own) = (BTreeMap::new(), std::process::id());
         let stats = proc::processes().into_iter().filter_map(|pid| Some((pid, Stat::of(pid, pid)?.parent)));
         let all: Vec<(u32, u32)> = stats.collect();
         loop {
-            let is_new =
-                |&&(pid, parent): &&(u32, u32)| self.processes.contains(&parent) && !self.processes.contains(&pid);
+            let is_new = |&&(pid, parent): &&(u32, u32)| {
+                self.processes.contains(&parent) && !self.processes.contains(&pid) && pid != own
+            };
             let new: Vec<(u32, u32)> = all.iter().filter(is_new).copied().collect();
             if new.is_empty() {
                 return added;
@@ -88,7 +89,7 @@ pub(crate) fn snapshot(
     let mut runs: BTreeMap<u32, (Numbers, (u64, bool))> = BTreeMap::new();
     let mut can_run = Vec::new();
     for &(pid, tid) in threads {
-        let Some(stat) = Stat::of(pid, tid) else { continue };
+        let Some(stat) = Stat::of(pid, tid).filter(Stat::lives) else { continue };
         let ran = proc::ran_ns(pid, tid).unwrap_or(0);
         if stat.state != 'R' {
             out.push((pid, tid, What::Blocks, ran));
@@ -133,10 +134,10 @@ mod tests {
         let mut poll = Poll::begin(&[id]);
         let child = |record: &Record| record.pid != id;
         until(&mut poll, |all| all.iter().any(child));
-        let waiter = std::thread::spawn(move || shell.wait().unwrap());
+        // The shell is a zombie then, and counts as ended.
         let all = until(&mut poll, |all| all.iter().any(|record| record.tid == id && record.what == What::Ends));
         assert!(all.iter().any(|record| child(record) && record.what == What::Ends), "{all:?}");
-        waiter.join().unwrap();
+        shell.wait().unwrap();
         assert!(poll.look(crate::sys::now()).is_empty());
     }
 

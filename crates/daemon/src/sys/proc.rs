@@ -1,5 +1,6 @@
 //! Processes and threads, from `/proc`.
 
+use baton_machine::discover::cpulist;
 use std::fs;
 
 /// What `/proc/PID/task/TID/stat` says of a thread.
@@ -17,6 +18,11 @@ pub(crate) struct Stat {
 }
 
 impl Stat {
+    /// Whether the thread has not ended. A zombie has ended.
+    pub(crate) fn lives(&self) -> bool {
+        !matches!(self.state, 'Z' | 'X')
+    }
+
     /// Reads a thread's line; `None` if there is no such thread.
     pub(crate) fn of(pid: u32, tid: u32) -> Option<Stat> {
         // The name need not be UTF-8.
@@ -84,11 +90,26 @@ pub(crate) fn boot() -> String {
     fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
 }
 
-/// The scheduling class of a thread, such as `SCHED_OTHER`; `None` if there is no such thread.
-pub(crate) fn class(tid: u32) -> Option<i32> {
-    // SAFETY: the call takes a number and returns one.
-    let class = unsafe { libc::sched_getscheduler(tid as i32) };
-    (class >= 0).then_some(class & !libc::SCHED_RESET_ON_FORK)
+/// The PID namespace of this process.
+pub(crate) fn namespace() -> String {
+    fs::read_link("/proc/self/ns/pid").unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// Whether a thread of the process lives.
+pub(crate) fn lives(pid: u32) -> bool {
+    threads(pid).into_iter().any(|tid| Stat::of(pid, tid).is_some_and(|stat| stat.lives()))
+}
+
+/// The process of a thread, from the number of either.
+pub(crate) fn leader(tid: u32) -> Option<u32> {
+    let status = fs::read(format!("/proc/{tid}/status")).ok()?;
+    let status = String::from_utf8_lossy(&status);
+    status.lines().find_map(|line| line.strip_prefix("Tgid:"))?.trim().parse().ok()
+}
+
+/// The CPUs that are on; `None` if the kernel does not say.
+pub(crate) fn online() -> Option<Vec<u32>> {
+    cpulist::parse(&fs::read_to_string("/sys/devices/system/cpu/online").ok()?).filter(|cpus| !cpus.is_empty())
 }
 
 /// Whether threads of this class share CPUs fairly. Real-time and deadline threads do not.
@@ -113,8 +134,10 @@ mod tests {
         let stat = Stat::of(pid, tid).unwrap();
         assert_eq!((stat.state, stat.class), ('R', libc::SCHED_OTHER));
         assert!(threads(pid).contains(&tid) && processes().contains(&pid));
-        assert!(is_fair(class(tid).unwrap()) && !is_fair(libc::SCHED_FIFO));
-        assert!(Stat::of(pid, 1 << 30).is_none() && class(1 << 30).is_none());
+        assert!(is_fair(stat.class) && !is_fair(libc::SCHED_FIFO));
+        assert!(Stat::of(pid, 1 << 30).is_none() && lives(pid) && !lives(1 << 30));
+        assert_eq!(leader(tid), Some(pid));
+        assert!(online().unwrap().contains(&stat.cpu) && namespace().starts_with("pid:"));
         assert!(command(pid).contains("baton_daemon") && !boot().is_empty());
     }
 

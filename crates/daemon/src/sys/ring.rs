@@ -8,12 +8,11 @@ use std::io::{Error, Result};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Pages of a ring's records: 64 KiB, some 2,000 switches.
-const PAGES: usize = 16;
-const PAGE: usize = 4096;
-const BYTES: usize = PAGES * PAGE;
+/// Bytes of a ring's records, at least a page: some 2,000 switches.
+const BYTES: usize = 64 << 10;
 
-/// Offsets of `data_head` and `data_tail` in the kernel's `struct perf_event_mmap_page`.
+/// Offsets of `data_head` and `data_tail` in the kernel's `struct perf_event_mmap_page`, which has the
+/// first page of the mapping.
 const HEAD: usize = 1024;
 const TAIL: usize = 1032;
 
@@ -67,6 +66,9 @@ pub(crate) struct Record {
 pub(crate) struct Ring {
     _event: OwnedFd,
     at: *mut u8,
+    /// Bytes of a page, and of the mapping: a page and the records.
+    page: usize,
+    mapped: usize,
     lost: u64,
 }
 
@@ -88,19 +90,21 @@ impl Ring {
         }
         // SAFETY: the call has just returned this descriptor, which nothing else owns.
         let event = unsafe { OwnedFd::from_raw_fd(event as i32) };
+        // SAFETY: the call takes a number and returns one.
+        let page = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096);
+        let mapped = page + BYTES.max(page);
         let protection = libc::PROT_READ | libc::PROT_WRITE;
         // SAFETY: the mapping is new memory of the event.
-        let at = unsafe {
-            libc::mmap(std::ptr::null_mut(), PAGE + BYTES, protection, libc::MAP_SHARED, event.as_raw_fd(), 0)
-        };
+        let at =
+            unsafe { libc::mmap(std::ptr::null_mut(), mapped, protection, libc::MAP_SHARED, event.as_raw_fd(), 0) };
         if at == libc::MAP_FAILED {
             return Err(Error::last_os_error());
         }
-        Ok(Ring { _event: event, at: at.cast(), lost: 0 })
+        Ok(Ring { _event: event, at: at.cast(), page, mapped, lost: 0 })
     }
 
     fn word(&self, offset: usize) -> &AtomicU64 {
-        debug_assert!(offset.is_multiple_of(8) && offset < PAGE + BYTES);
+        debug_assert!(offset.is_multiple_of(8) && offset < self.mapped);
         // SAFETY: the offset is that of an aligned word in the mapping, which lives as long as `self`.
         // The kernel writes its words while this process reads them, so they are atomic.
         unsafe { &*self.at.add(offset).cast::<AtomicU64>() }
@@ -115,8 +119,9 @@ impl Ring {
     pub(crate) fn read(&mut self, out: &mut Vec<Record>) {
         // Acquire: the records before the head are written completely.
         let (mut tail, head) = (self.word(TAIL).load(Ordering::Relaxed), self.word(HEAD).load(Ordering::Acquire));
+        let length = self.mapped - self.page;
         while tail < head {
-            let word = |offset: u64| self.word(PAGE + (tail + offset) as usize % BYTES).load(Ordering::Relaxed);
+            let word = |offset: u64| self.word(self.page + (tail + offset) as usize % length).load(Ordering::Relaxed);
             let header = word(0);
             let (sort, marks, size) = (header as u32, (header >> 32) as u16, header >> 48);
             match record(sort, marks, size, &word) {
@@ -134,7 +139,7 @@ impl Ring {
 impl Drop for Ring {
     fn drop(&mut self) {
         // SAFETY: `open` mapped this memory, and nothing refers to it any more.
-        unsafe { libc::munmap(self.at.cast(), PAGE + BYTES) };
+        unsafe { libc::munmap(self.at.cast(), self.mapped) };
     }
 }
 

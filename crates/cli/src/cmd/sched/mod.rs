@@ -134,10 +134,9 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
 /// Runs or attaches programs.
 fn place(options: RunArgs) -> anyhow::Result<ExitCode> {
     let (json, quiet, dry_run) = (options.json, options.quiet, options.dry_run);
-    let request = request::of(options)?;
     if !dry_run {
         // A run that was killed with its watchdog may have left narrowed masks, which this run would
-        // take for the user's.
+        // take for the user's: this command's own mask may be one.
         for left in restore::all() {
             match left.masks {
                 Ok(masks) => ui::note(format_args!("an earlier run was killed: {masks} masks are given back")),
@@ -145,6 +144,7 @@ fn place(options: RunArgs) -> anyhow::Result<ExitCode> {
             }
         }
     }
+    let request = request::of(options)?;
     let report = daemon::run(request).map_err(into)?;
     if json {
         println!("{}", serde_json::to_string_pretty(&report)?);
@@ -152,7 +152,11 @@ fn place(options: RunArgs) -> anyhow::Result<ExitCode> {
         eprint!("{}", show::text(&report));
     }
     let code = report.apps.iter().filter_map(|app| app.code).find(|&code| code != 0);
-    Ok(code.map_or(ExitCode::SUCCESS, ExitCode::from))
+    let own = report.log_failed.as_ref().map_or(ExitCode::SUCCESS, |why| {
+        ui::warn(format_args!("the log could not be written to its end: {why}"));
+        ExitCode::FAILURE
+    });
+    Ok(code.map_or(own, ExitCode::from))
 }
 
 fn into(error: baton_daemon::Error) -> anyhow::Error {

@@ -28,6 +28,10 @@ pub(super) fn of(options: RunArgs) -> anyhow::Result<Request> {
         return Err(BadInput::new("no program is named").hint("baton sched -- ./app, or --attach PID").into());
     }
     daemon::check_attach(&options.attach)?;
+    if !options.dry_run {
+        let own = [std::process::id()];
+        daemon::check_free(if options.attach.is_empty() { &own } else { &options.attach })?;
+    }
     let names: Vec<String> = match parts.is_empty() {
         true => options.attach.iter().map(|&pid| daemon::command_of(pid)).collect(),
         false => {
