@@ -8,7 +8,6 @@ use baton_machine::Ordering::{Acquire, Relaxed, Release};
 use baton_machine::native::cell::NativeAtomic;
 use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicU32;
 
 /// The first word of each queue's file: its bytes are the text "Baton Qu".
 const MAGIC: u64 = u64::from_le_bytes(*b"Baton Qu");
@@ -105,7 +104,7 @@ impl Opened {
         let bytes = shape.bytes().map_err(unfit)?;
         let mut name = path.file_name().unwrap_or_default().to_owned();
         // Threads of one process have names of their own.
-        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        static NUMBER: NativeAtomic<u32> = NativeAtomic::new(0);
         name.push(format!(".{}.{}.new", std::process::id(), NUMBER.fetch_add(1, Relaxed)));
         let name = path.with_file_name(name);
         let failed = |error| OpenError::Io { path: path.to_owned(), error };
