@@ -176,7 +176,7 @@ fn a_run_over_an_attached_process_ends_with_it() {
     std::thread::scope(|scope| {
         let (done, wait) = std::sync::mpsc::channel::<()>();
         // SAFETY: the call takes nothing and returns a number.
-        scope.spawn(move || told.send(unsafe { libc::gettid() }).and_then(|()| Ok(wait.recv())));
+        scope.spawn(move || told.send(unsafe { libc::gettid() }).map(|()| wait.recv()));
         attach(&tid.recv().unwrap().to_string(), &format!("is a thread of process {}", std::process::id()));
         drop(done);
     });
