@@ -47,6 +47,13 @@ pub struct Key {
     pub start: u64,
 }
 
+impl Key {
+    /// What the kernel says of the thread; `None` if it has ended, also if another one has its number.
+    pub(crate) fn stat(&self) -> Option<proc::Stat> {
+        proc::Stat::of(self.pid, self.tid).filter(|stat| stat.start == self.start)
+    }
+}
+
 /// What a journal says of the run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Head {
@@ -77,8 +84,13 @@ impl Head {
 
     /// Whether the process that writes the journal lives.
     pub fn is_live(&self) -> bool {
+        self.is_here() && self.writer().is_some_and(|stat| stat.lives())
+    }
+
+    /// What the kernel says of the process that writes the journal; `None` if there is none.
+    pub(crate) fn writer(&self) -> Option<proc::Stat> {
         let (pid, start) = self.daemon;
-        self.is_here() && proc::Stat::of(pid, pid).is_some_and(|stat| stat.start == start && stat.lives())
+        Key { pid, tid: pid, start }.stat()
     }
 }
 
@@ -130,7 +142,7 @@ impl Journal {
     /// set.
     ///
     /// # Errors
-    /// [`BadInput`] if a line is wrong, if the file belongs to somebody else or is too large.
+    /// [`BadInput`] if a line is wrong, if the file belongs to another user or is too large.
     pub fn read(path: &Path) -> std::result::Result<Journal, BadInput> {
         let file = Journal::open(path);
         let file = file.map_err(|error| BadInput::new(format!("{}: cannot be read: {error}", path.display())))?;
@@ -215,7 +227,8 @@ impl Journal {
     }
 }
 
-fn own_user() -> u32 {
+/// The number of the user whose processes this one may place.
+pub(crate) fn own_user() -> u32 {
     // SAFETY: the call takes nothing and returns a number.
     unsafe { libc::geteuid() }
 }
@@ -262,7 +275,7 @@ impl Writer {
     /// Begins the journal of this process.
     ///
     /// # Errors
-    /// If the folder or the file cannot be made, or the folder belongs to somebody else.
+    /// If the folder or the file cannot be made, or the folder belongs to another user.
     pub(crate) fn begin(programs: String, fast: Vec<u32>, slow: Vec<u32>) -> Result<Writer> {
         let folder = folder();
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;

@@ -42,7 +42,7 @@ fn pass(journal: &Journal) -> u64 {
     let mut users: BTreeMap<u32, BTreeSet<&[u32]>> = BTreeMap::new();
     for (key, user) in journal.threads.iter().filter(|(key, _)| !journal.own.contains(key)) {
         users.entry(key.pid).or_default().insert(user);
-        if Stat::of(key.pid, key.tid).is_some_and(|stat| stat.start == key.start) {
+        if key.stat().is_some() {
             changed += u64::from(give_back(journal, key.tid, &[user], &online));
         }
     }

@@ -6,7 +6,6 @@
 
 use crate::journal::Journal;
 use crate::restore;
-use crate::sys::proc::Stat;
 use baton_host::BadInput;
 use std::io::{Read, Result, Write};
 use std::os::unix::process::CommandExt;
@@ -86,9 +85,7 @@ pub fn watch(path: &Path) -> std::result::Result<u64, BadInput> {
     while !input_ended() {
         open = Journal::open(path).ok().or(open);
         let Some(journal) = open.as_ref().and_then(|file| Journal::read_from(file, path).ok()) else { continue };
-        let (pid, start) = journal.head.daemon;
-        let stat = Stat::of(pid, pid).filter(|stat| stat.start == start);
-        if stat.is_some_and(|stat| matches!(stat.state, 'T' | 't')) {
+        if journal.head.writer().is_some_and(|stat| matches!(stat.state, 'T' | 't')) {
             changed += restore::restore(&journal);
         }
     }

@@ -62,7 +62,7 @@ enum Tell {
     Idle(CpuId),
 }
 
-/// The core.
+/// The state from which the policy decides: what each input says goes in, changes of masks come out.
 pub struct Core {
     setup: Setup,
     placement: Box<dyn Placement>,

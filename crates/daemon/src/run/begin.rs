@@ -91,8 +91,7 @@ fn spawn(mut exec: Exec, (name, value): (&str, &str), to_stderr: bool) -> std::i
 /// # Errors
 /// If there is no such process, it is this one, it is named twice, or it belongs to another user.
 pub fn check_attach(pids: &[u32]) -> Result<(), BadInput> {
-    // SAFETY: the call takes nothing and returns a number.
-    let user = unsafe { libc::geteuid() };
+    let user = journal::own_user();
     for (at, &pid) in pids.iter().enumerate() {
         if pid == std::process::id() {
             return Err(BadInput::new(format!("process {pid} is this command; expected another process")));

@@ -39,7 +39,7 @@ impl Run {
         let user = self.core.user(id).map(<[u32]>::to_vec);
         let (Some(key), Some(user), Some(_)) = (self.live.key(id), user, &self.journal) else { return Ok(None) };
         // Another thread may have the number of one that has ended.
-        let stat = Stat::of(key.pid, key.tid).filter(|stat| stat.start == key.start && stat.lives());
+        let stat = key.stat().filter(Stat::lives);
         let (Some(stat), Some(present)) = (stat, self.present(key.tid)) else { return Ok(None) };
         if !proc::is_fair(stat.class) {
             self.figures.refused += 1;
@@ -156,7 +156,7 @@ impl Run {
             if present.as_ref().is_some_and(|present| !self.differs(present, &expected)) {
                 continue;
             }
-            if Stat::of(key.pid, key.tid).is_none_or(|stat| stat.start != key.start) {
+            if key.stat().is_none() {
                 let ended = self.live.ends(id);
                 self.hear(now, ended)?;
                 continue;

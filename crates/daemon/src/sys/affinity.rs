@@ -25,7 +25,7 @@ pub(crate) fn get(tid: u32) -> Result<Vec<u32>> {
 /// Lets the thread run on these CPUs only.
 ///
 /// # Errors
-/// `ESRCH` if there is no such thread, `EPERM` if it belongs to somebody else, `EINVAL` if it may
+/// `ESRCH` if there is no such thread, `EPERM` if it belongs to another user, `EINVAL` if it may
 /// run on none of the CPUs.
 pub(crate) fn set(tid: u32, cpus: &[u32]) -> Result<()> {
     let mut mask = [0_u64; WORDS];
