@@ -18,6 +18,9 @@ BUILT   ?= target/release
 RUNNER = CARGO_TARGET_$(shell $(CARGO) -vV 2>/dev/null | sed -n 's/^host: //p' | tr a-z- A-Z_)_RUNNER
 WITHIN = $(RUNNER)='env -u $(RUNNER) timeout $(if $(CI),-k,--foreground -k) 10 900'
 
+# The names by which programs of clang ask for their OpenMP library: Debian's, LLVM's own, Intel's.
+LLVM_NAMES := libomp.so.5 libomp.so libiomp5.so
+
 # The demo: threads that share a cache under one lock, more of them than a small machine has CPUs.
 DEMO          ?= demo
 DEMO_THREADS  ?= 4
@@ -36,6 +39,7 @@ build: tools
 	$(CARGO) build --release -p baton-cli -p baton-preload -p baton-capi -p baton-gomp
 	CC='$(CC)' scripts/link-gomp $(BUILT)/libbaton_gomp.a $(BUILT)/libbaton_gomp.so
 	mkdir -p $(BUILT)/openmp && ln -sf ../libbaton_gomp.so $(BUILT)/openmp/libgomp.so.1
+	for name in $(LLVM_NAMES); do ln -sf libgomp.so.1 $(BUILT)/openmp/$$name || exit; done
 
 # What locks cost on this machine: the demo predicts with it.
 chips/this-host-fixed.toml: | build
@@ -97,6 +101,7 @@ install: build
 	install -D -m 755 $(BUILT)/baton '$(DESTDIR)$(PREFIX)/bin/baton'
 	install -D -m 755 $(BUILT)/libbaton_preload.so '$(DESTDIR)$(PREFIX)/lib/baton/libbaton_preload.so'
 	install -D -m 755 $(BUILT)/libbaton_gomp.so '$(DESTDIR)$(PREFIX)/lib/baton/openmp/libgomp.so.1'
+	for name in $(LLVM_NAMES); do ln -sf libgomp.so.1 '$(DESTDIR)$(PREFIX)/lib/baton/openmp/'$$name || exit; done
 	install -m 644 crates/gomp/valgrind.supp '$(DESTDIR)$(PREFIX)/lib/baton/openmp/valgrind.supp'
 	$(BUILT)/baton man --dir '$(DESTDIR)$(PREFIX)/share/man/man1'
 	install -d '$(DESTDIR)$(PREFIX)/share/baton/chips' '$(DESTDIR)$(PREFIX)/share/baton/profiles'

@@ -1,5 +1,6 @@
 //! Variables of the environment that only this interface uses.
 
+use crate::variables::{variable, warn};
 use std::sync::OnceLock;
 use std::sync::RwLock;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -48,9 +49,9 @@ pub(crate) fn environment() -> &'static Environment {
 /// A variable's value as `parse` reads it. A value that `parse` rejects is named in a warning and
 /// ignored.
 fn value<T>(name: &str, default: T, parse: impl FnOnce(&str) -> Option<T>) -> T {
-    let Ok(text) = std::env::var(name) else { return default };
+    let Some(text) = variable(name) else { return default };
     parse(text.trim()).unwrap_or_else(|| {
-        eprintln!("\nlibbaton_gomp: Invalid value for environment variable {name}: {text}");
+        warn(&format!("Invalid value for environment variable {name}: {text}"));
         default
     })
 }
@@ -90,7 +91,7 @@ impl Environment {
 /// OMP_STACKSIZE in bytes: a number of KiB, or one with B, K, M or G. `None` if the variable is not
 /// set, or has a bad value, which is named in a warning.
 pub(crate) fn stack() -> Option<usize> {
-    let text = std::env::var("OMP_STACKSIZE").ok()?.trim().to_ascii_uppercase();
+    let text = variable("OMP_STACKSIZE")?.trim().to_ascii_uppercase();
     let digits = text.trim_end_matches(['B', 'K', 'M', 'G']).trim();
     let unit = match text.chars().last()? {
         'B' => 1,
@@ -100,7 +101,7 @@ pub(crate) fn stack() -> Option<usize> {
     };
     let bytes = digits.parse::<usize>().ok().and_then(|n| n.checked_mul(unit));
     if bytes.is_none() {
-        eprintln!("\nlibbaton_gomp: Invalid value for environment variable OMP_STACKSIZE: {text}");
+        warn(&format!("Invalid value for environment variable OMP_STACKSIZE: {text}"));
     }
     bytes
 }

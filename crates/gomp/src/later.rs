@@ -16,7 +16,7 @@ unsafe extern "C-unwind" fn run<F: FnOnce()>(data: *mut c_void) {
 
 /// Makes a task with these dependences that calls `body`. If such a task is to begin at once, waits
 /// for the dependences and then calls `body`.
-fn later<F: FnOnce()>(depends: Vec<Depend>, body: F) {
+pub(crate) fn later<F: FnOnce()>(depends: Vec<Depend>, body: F) {
     let place = place();
     if begins_at_once(place, Kind::Plain, &depends) {
         place.await_dependences(&depends);

@@ -1,8 +1,11 @@
-//! `libbaton_gomp.so`: programs that `gcc -fopenmp` compiled call these functions.
+//! `libbaton_gomp.so`: programs that `gcc -fopenmp` or `clang -fopenmp` compiled call these
+//! functions.
 //!
-//! The crate is a static library; `scripts/link-gomp` links it with the version nodes of libgomp,
-//! which rustc's own version script would leave out. `symbols.txt` declares every symbol once;
-//! `libgomp.map` and the tables of `docs/reference/omp.md` are made from it. A function that is not
+//! The crate is a static library; `scripts/link-gomp` links it with the version nodes of libgomp
+//! and libomp, which rustc's own version script would leave out. It is one shared object for both
+//! interfaces, so that GCC's and clang's objects in a process share its threads and locks.
+//! `symbols.txt` declares every symbol of GCC's once, `kmp.txt` those of LLVM's; `libgomp.map`,
+//! `libomp.ld` and the tables of `docs/reference/omp.md` are made from both. A function that is not
 //! implemented ends the program with a message that names it.
 //!
 //! | room | holds |
@@ -28,7 +31,10 @@
 //! | [`display`] | what a program asks to be shown |
 //! | `shown` | settings and affinity as text |
 //! | `environment` | variables that matter to the interface alone |
+//! | `variables` | variables under OpenMP's names, also those of LLVM |
 //! | [`missing`] | what is not implemented |
+//! | [`kmp`] | what clang calls of LLVM's interface: `__kmpc_*` |
+//! | [`kmp_api`] | what programs call of LLVM's interface: `kmp_*` |
 
 pub mod cancel;
 pub mod critical;
@@ -37,6 +43,8 @@ pub mod doacross;
 mod environment;
 pub mod events;
 pub mod fortran;
+pub mod kmp;
+pub mod kmp_api;
 pub mod later;
 pub mod locks;
 pub mod loops;
@@ -52,3 +60,4 @@ pub mod target;
 pub mod taskloop;
 pub mod tasks;
 pub mod teams;
+mod variables;

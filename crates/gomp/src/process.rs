@@ -2,9 +2,10 @@
 
 use crate::environment::{environment, stack};
 use crate::shown;
-use baton_machine::Native;
+use crate::variables::{self, variable};
 use baton_machine::discover::{Topology, allowed_cpus};
 use baton_machine::native::sanitizer;
+use baton_machine::{Machine, Native};
 use baton_omp::team::Context;
 use baton_omp::threads::Body;
 use baton_omp::{NativeThreads, Runtime, Settings, Threads};
@@ -61,8 +62,8 @@ pub fn runtime() -> &'static Runtime<Native> {
     RUNTIME.get_or_init(|| {
         sanitizer::find();
         let threads = Shown(NativeThreads { stack: stack() });
-        let variable = |name: &str| std::env::var(name).ok();
-        let warn = |text| eprintln!("\nlibbaton_gomp: {text}");
+        variables::tell();
+        let warn = |text: String| variables::warn(&text);
         match Settings::read(threads.cpus(), variable, warn) {
             Ok(mut settings) => {
                 settings.read_places(variable, warn, || (Topology::discover(), allowed_cpus()));
@@ -70,6 +71,7 @@ pub fn runtime() -> &'static Runtime<Native> {
                 settings.icv.allocator = environment().allocator;
                 // Relaxed: a thread that does not see this yet finds the same lock by the longer
                 // way.
+                settings.block_ns = variables::block_ns();
                 PLAIN.store(settings.lock == IN_PLACE && !sanitizer::is_there(), Ordering::Relaxed);
                 Runtime::new(settings, Box::new(threads))
             }
@@ -102,7 +104,9 @@ extern "C" fn child() {
 
 extern "C" fn set_up() {
     let settings = &runtime().settings;
-    match std::env::var("OMP_DISPLAY_ENV").unwrap_or_default().trim().to_ascii_lowercase().as_str() {
+    // The thread that loads the library gets the number 0, as a rule the initial thread.
+    Native::local();
+    match variable("OMP_DISPLAY_ENV").unwrap_or_default().trim().to_ascii_lowercase().as_str() {
         "true" | "1" => shown::show_settings(settings, 0),
         "verbose" => shown::show_settings(settings, 1),
         _ => {}

@@ -26,17 +26,25 @@ const END: usize = 6;
 const VARIABLES: usize = 7;
 const WORDS: usize = 3;
 
+/// The bit, in the word of a group, that says that the record is not GCC's but of another interface.
+/// Such a record begins with the word of the enclosing group.
+pub(crate) const FOREIGN: usize = 1;
+
 /// A record.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Record(*mut usize);
 
 impl Record {
-    /// The record at an address; `None` for 0.
+    /// The innermost record of GCC's to which a group's word leads; `None` if there is none.
     ///
     /// # Safety
-    /// The address is zero or that of a record.
-    unsafe fn at(address: usize) -> Option<Record> {
-        (address != 0).then(|| Record(core::ptr::with_exposed_provenance_mut(address)))
+    /// The word is zero or leads to a record.
+    unsafe fn at(mut word: usize) -> Option<Record> {
+        while word & FOREIGN != 0 {
+            // SAFETY: by contract; such a record begins with the enclosing group's word.
+            word = unsafe { core::ptr::with_exposed_provenance::<usize>(word & !FOREIGN).read() };
+        }
+        (word != 0).then(|| Record(core::ptr::with_exposed_provenance_mut(word)))
     }
 
     fn address(self) -> usize {
@@ -59,6 +67,12 @@ impl Record {
         unsafe { Record::at(self.get(NEXT)) }
     }
 
+    /// The word of the group around that of this record.
+    fn outer(self) -> usize {
+        let last = self.chain().take_while(|record| record.get(FIRST) == self.get(FIRST)).last();
+        last.map_or(0, |record| record.get(NEXT))
+    }
+
     fn chain(self) -> impl Iterator<Item = Record> {
         std::iter::successors(Some(self), |record| record.next())
     }
@@ -71,6 +85,21 @@ impl Record {
     fn variables(self) -> impl Iterator<Item = (usize, usize)> {
         (0..self.get(COUNT)).map(move |n| self.variable(n))
     }
+}
+
+/// The word of the innermost record of another interface to which a group's word leads; 0 if there
+/// is none.
+///
+/// # Safety
+/// The word is zero or leads to a record.
+pub(crate) unsafe fn foreign(mut word: usize) -> usize {
+    while word & FOREIGN == 0
+        // SAFETY: by contract.
+        && let Some(record) = unsafe { Record::at(word) }
+    {
+        word = record.outer();
+    }
+    word
 }
 
 /// Registers the compiler's records for a team of `threads` threads. `outer`: the records of the

@@ -18,6 +18,7 @@
 //! | [`share`] | work-shares: loops, sections, single |
 //! | `ring` | the rings of a team's work-shares |
 //! | `beyond` | work-shares of a cancelled region that the largest ring has no room for |
+//! | [`cut`] | a loop's iterations cut into tasks |
 //! | `turns` | the turns of an ordered loop |
 //! | [`cancel`] | what is cancelled in a team |
 //! | [`team`] | a team, and a thread's place in it |
@@ -35,6 +36,7 @@ pub mod cancel;
 mod closures;
 pub mod crew;
 pub mod crowd;
+pub mod cut;
 pub mod objects;
 pub mod places;
 mod pool;
@@ -56,6 +58,6 @@ pub use crew::Crew;
 pub use runtime::Runtime;
 pub use settings::Settings;
 pub use space::{Schedule, ScheduleKind, Space};
-pub use tasking::fulfil;
+pub use tasking::{Outer, fulfil};
 pub use threads::{NativeThreads, Threads};
 pub use waits::{Waits, Why};

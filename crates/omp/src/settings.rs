@@ -70,6 +70,9 @@ pub struct Settings {
     /// than CPUs, a waiter yields the CPU a few times instead; for a lock it tries 1,000 times at
     /// most.
     pub spin: Option<u32>,
+    /// Nanoseconds for which a waiter that is not one for a lock tries before it sleeps, if each
+    /// thread has a CPU and `spin` is `None`; `None`: the runtime's own times.
+    pub block_ns: Option<u32>,
     /// Where tasks wait.
     pub tasks: TaskQueue,
     /// How many threads are woken for a new task.
@@ -126,6 +129,7 @@ impl Settings {
             lock: "adaptive".to_owned(),
             waits: None,
             spin: None,
+            block_ns: None,
             tasks: TaskQueue::Team,
             task_wakes: 1,
             ring_growth: 0,
@@ -153,9 +157,9 @@ impl Settings {
         if self.spin.is_some() {
             return Waits::all(Wait::SpinPark(tries));
         }
-        let mut waits = Waits::all(Wait::SpinFor(BUSY_NS));
+        let mut waits = Waits::all(Wait::SpinFor(self.block_ns.unwrap_or(BUSY_NS)));
         waits.set(Why::Lock, Wait::SpinPark(LOCK_TRIES));
-        waits.set(Why::Idle, Wait::SpinFor(IDLE_NS));
+        waits.set(Why::Idle, Wait::SpinFor(self.block_ns.unwrap_or(IDLE_NS)));
         waits
     }
 

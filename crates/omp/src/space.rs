@@ -30,6 +30,22 @@ impl Space {
         Space { start, end, step, count: steps(span.unwrap_or(0), by) }
     }
 
+    /// The space of `count` iterations from `start` on. The sums wrap around, so the last value may
+    /// be the greatest one of its type.
+    pub fn counted(start: u64, step: u64, count: u64) -> Space {
+        Space { start, end: start.wrapping_add(step.wrapping_mul(count)), step, count }
+    }
+
+    /// The distance from one value of the loop variable to the next.
+    pub fn step(&self) -> u64 {
+        self.step
+    }
+
+    /// Whether a chunk that ends before the value `end` is the loop's last.
+    pub fn ends_with(&self, end: u64) -> bool {
+        end == self.end
+    }
+
     /// The values of the loop variable for the iterations from `from` to before `to`: the first
     /// value, and the end.
     #[inline(always)]
@@ -152,6 +168,10 @@ mod tests {
         assert_eq!(Space::signed(0, 10, 0).count, 0);
         assert_eq!(Space::unsigned(true, 0, u64::MAX, 1 << 63).count, 2);
         assert_eq!(Space::unsigned(false, 10, 0, 3u64.wrapping_neg()).count, 4);
+        let down = Space::counted(10, 3u64.wrapping_neg(), 4);
+        assert_eq!((down.values(1, 3), down.values(3, 4)), ((7, 1), (1, 2u64.wrapping_neg())));
+        let last = Space::counted(u64::MAX, 1, 1).values(0, 1);
+        assert!(last == (u64::MAX, 0) && Space::counted(u64::MAX, 1, 1).ends_with(0));
         assert_eq!(Space::signed(0, 10, 3).values(3, 4), (9, 10));
         assert_eq!(Space::signed(10, 0, -3).values(1, 3), (7, 1));
     }

@@ -220,6 +220,9 @@ pub struct Context<M: Machine> {
     pub in_order: Cell<bool>,
     /// Whether the turn of that chunk has come.
     pub(crate) has_turn: Cell<bool>,
+    /// Whether the thread is in a loop that it leaves when it finds no chunk, without a call at the
+    /// loop's end. Used by interfaces that have no such call.
+    pub in_loop: Cell<bool>,
     /// The number of tasks that the thread has begun and not ended, one inside the other.
     pub depth: Cell<u32>,
     /// The task that the thread is running.
@@ -248,6 +251,7 @@ impl<M: Machine> Context<M> {
             chunks: Cell::default(),
             in_order: Cell::new(false),
             has_turn: Cell::new(false),
+            in_loop: Cell::new(false),
             depth: Cell::new(0),
             task: RefCell::new(Current::implicit(region.reductions)),
             spare,

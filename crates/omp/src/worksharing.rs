@@ -3,7 +3,7 @@
 
 use crate::ring::{LONG, PATIENCE};
 use crate::share::{Found, Share, Work};
-use crate::space::{ScheduleKind, StaticChunks};
+use crate::space::{ScheduleKind, Space, StaticChunks};
 use crate::team::Context;
 use crate::waits::Why;
 use baton_machine::Ordering::{Acquire, Release};
@@ -139,6 +139,18 @@ impl<M: Machine> Context<M> {
         // SAFETY: only this thread uses its context. It writes the copy only when it enters a
         // work-share, and nothing borrows the copy then.
         unsafe { &*self.work.as_ptr() }
+    }
+
+    /// The iterations of the thread's work-share.
+    #[inline]
+    pub fn space(&self) -> &Space {
+        &self.said().space
+    }
+
+    /// Whether the thread's work-share is an ordered loop.
+    #[inline]
+    pub fn is_ordered(&self) -> bool {
+        self.said().ordered
     }
 
     /// The thread's next chunk, as the loop variable's first value and its end.
@@ -325,5 +337,19 @@ impl<M: Machine> Context<M> {
         self.share().copied().store(address, Release);
         self.barrier(Why::Barrier);
         self.leave();
+    }
+
+    /// Hands an address from the one thread of the team that passes its own to all others, which
+    /// pass `None`. Returns the address. All threads of the team meet here.
+    pub fn hand_out(&self, own: Option<usize>) -> usize {
+        self.enter(Work::default);
+        if let Some(address) = own {
+            // Release, and Acquire below: see `single_copy`.
+            self.share().copied().store(address, Release);
+        }
+        self.barrier(Why::Barrier);
+        let address = self.share().copied().load(Acquire);
+        self.leave();
+        address
     }
 }

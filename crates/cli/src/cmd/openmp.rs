@@ -1,4 +1,4 @@
-//! `baton run --openmp`: runs a program of GCC's OpenMP on Baton's runtime.
+//! `baton run --openmp`: runs a program of GCC's or clang's OpenMP on Baton's runtime.
 
 use crate::error::BadInput;
 use crate::ui;
@@ -28,7 +28,7 @@ pub(super) fn run(names: &Names, args: Vec<OsString>) -> anyhow::Result<ExitCode
     let mut exec = Exec::new(program, args);
     if loads == openmp::Loads::WhileItRuns {
         ui::note(
-            "the program loads no libgomp.so.1 when it starts: Baton's is preloaded for libraries that it opens while it runs",
+            "the program loads no OpenMP library when it starts: Baton's is preloaded for libraries that it opens while it runs",
         );
         exec.preload(&openmp::preloaded(&folder)?);
     }

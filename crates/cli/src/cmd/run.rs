@@ -43,8 +43,8 @@ pub(crate) struct Args {
     /// With --openmp: the barrier of OpenMP teams [default: gomp].
     #[arg(long)]
     barrier: Option<String>,
-    /// Serve a program of `gcc -fopenmp` by this OpenMP runtime instead of libgomp; `baton` is the only one. Pthread mutexes and
-    /// barriers stay glibc's then.
+    /// Serve a program of `gcc -fopenmp` or `clang -fopenmp` by this OpenMP runtime instead of its own; `baton` is the only one.
+    /// Pthread mutexes and barriers stay glibc's then.
     #[arg(long, value_name = "RUNTIME", conflicts_with_all = ["keep_spinning", "stats"])]
     openmp: Option<String>,
     /// Where OpenMP's tasks wait: team (in one queue behind the team's lock) or steal (with the thread that made them) [default: team]

@@ -56,6 +56,7 @@ fn folder(library: bool) -> tempfile::TempDir {
         let archive = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().join("debug/libbaton_gomp.a");
         let mut link = Command::new(common::root().join("scripts/link-gomp"));
         done(link.arg(archive).arg(at("lib/baton/openmp/libgomp.so.1")));
+        std::os::unix::fs::symlink("libgomp.so.1", at("lib/baton/openmp/libomp.so.5")).unwrap();
     }
     folder
 }
@@ -78,6 +79,11 @@ fn run_puts_baton_s_runtime_in_the_place_of_libgomp() {
         (out.status.code(), text(&out.stdout), text(&out.stderr))
     };
     assert_eq!(run(&[], "omp"), (Some(5), "- - - 300 baton\n".to_owned(), String::new()));
+    if baton_needs::has("clang-19", "openmp") {
+        let [source, program] = ["omp.c", "clang"].map(|name| folder.path().join(name));
+        done(Command::new("clang-19").arg("-fopenmp").arg("-o").arg(program).arg(source));
+        assert_eq!(run(&[], "clang"), (Some(5), "- - - 300 baton\n".to_owned(), String::new()));
+    }
     let chosen = ["--lock", "mcs", "--barrier", "two-level", "--wait", "futex,idle=pause"];
     assert_eq!(run(&chosen, "omp").1, "mcs two-level futex,idle=pause 300 baton\n");
     let (code, _, error) = run(&[], "plain");

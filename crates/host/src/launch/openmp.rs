@@ -1,5 +1,5 @@
-//! Finds the folder that holds Baton's OpenMP library under the name of GCC's, and checks whether a
-//! program would load it.
+//! Finds the folder that holds Baton's OpenMP library under the names of GCC's and LLVM's, and checks
+//! whether a program would load it.
 
 use crate::error::{BadInput, Failed};
 use std::ffi::OsString;
@@ -8,6 +8,9 @@ use std::process::{Command, Stdio};
 
 /// The library name that programs built by GCC ask the loader for.
 const SONAME: &str = "libgomp.so.1";
+/// All names under which the folder has the library: also those that programs built by clang ask
+/// for, by Debian's name, LLVM's own, or Intel's.
+const NAMES: [&str; 4] = [SONAME, "libomp.so.5", "libomp.so", "libiomp5.so"];
 /// The variable with the folders that the loader searches after a program's RPATH and before
 /// everything else.
 const SEARCH: &str = "LD_LIBRARY_PATH";
@@ -49,13 +52,13 @@ pub fn search_path(folder: &Path) -> OsString {
     path
 }
 
-/// When a program loads GCC's OpenMP library.
+/// When a program loads an OpenMP library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loads {
     /// The loader loads it before `main`, and takes Baton's library in its place.
     AtStart,
-    /// The program opens libraries while it runs. One of them may load a libgomp, perhaps a copy
-    /// under another name, as Python's wheels have it, so Baton's library must be preloaded.
+    /// The program opens libraries while it runs. One of them may load a libgomp or a libomp, perhaps
+    /// a copy under another name, as Python's wheels have it, so Baton's library must be preloaded.
     WhileItRuns,
 }
 
@@ -63,7 +66,7 @@ pub enum Loads {
 pub fn check(image: &Path, folder: &Path) -> Result<(), BadInput> {
     match loads(image, folder)? {
         Loads::AtStart => Ok(()),
-        Loads::WhileItRuns => Err(loads_none(image, "")),
+        Loads::WhileItRuns => Err(loads_none(image)),
     }
 }
 
@@ -78,7 +81,7 @@ pub fn preloaded(folder: &Path) -> Result<PathBuf, Failed> {
 }
 
 /// Asks the loader what it would load for `image` with `folder` first in LD_LIBRARY_PATH. Returns
-/// an error if the loader takes `libgomp.so.1` from another folder, or if it loads none and the
+/// an error if the loader takes an OpenMP library from another folder, or if it loads none and the
 /// program opens no libraries. The program does not start.
 pub fn loads(image: &Path, folder: &Path) -> Result<Loads, BadInput> {
     let mut ask = Command::new(image);
@@ -101,26 +104,26 @@ fn opens_libraries(files: &[&Path]) -> bool {
     files.iter().copied().filter(|file| !defines(file)).any(|file| calls(&file))
 }
 
-fn loads_none(image: &Path, list: &str) -> BadInput {
-    let other = ["libomp.so", "libiomp5.so"].iter().find(|other| list.contains(*other));
-    let also = other.map_or(String::new(), |name| format!(" It loads {name}, which has another interface."));
-    let what = format!("neither `{}` nor a library that it is linked with loads {SONAME}.{also}", image.display());
-    BadInput::new(what).hint("compile it with `gcc -fopenmp` (gfortran, g++) and without -static")
+fn loads_none(image: &Path) -> BadInput {
+    let names = format!("{}, libomp.so.5 or libiomp5.so", SONAME);
+    let what = format!("neither `{}` nor a library that it is linked with loads {names}", image.display());
+    BadInput::new(what).hint("compile it with `gcc -fopenmp` or `clang -fopenmp` (gfortran, g++) and without -static")
 }
 
-/// Finds the OpenMP library in the loader's list, whose lines are `NAME => PATH (ADDRESS)`.
+/// Finds the OpenMP libraries in the loader's list, whose lines are `NAME => PATH (ADDRESS)`.
 fn judge(list: &str, image: &Path, folder: &Path, opens: impl Fn(&[&Path]) -> bool) -> Result<Loads, BadInput> {
     let path = |from: &'_ str| -> PathBuf { Path::new(from.rsplit_once(" (").map_or(from, |(path, _)| path)).into() };
     let loaded: Vec<(&str, PathBuf)> =
         list.lines().filter_map(|line| line.trim().split_once(" => ")).map(|(name, from)| (name, path(from))).collect();
-    let Some((_, from)) = loaded.iter().find(|(name, _)| *name == SONAME) else {
+    let openmp: Vec<_> = loaded.iter().filter(|(name, _)| NAMES.contains(name)).collect();
+    if openmp.is_empty() {
         let files: Vec<&Path> = std::iter::once(image).chain(loaded.iter().map(|(_, from)| &**from)).collect();
-        return if opens(&files) { Ok(Loads::WhileItRuns) } else { Err(loads_none(image, list)) };
-    };
-    if from.parent() == Some(folder) {
-        return Ok(Loads::AtStart);
+        return if opens(&files) { Ok(Loads::WhileItRuns) } else { Err(loads_none(image)) };
     }
-    let what = format!("`{}` takes {SONAME} from {} whatever LD_LIBRARY_PATH says", image.display(), from.display());
+    let Some((name, from)) = openmp.into_iter().find(|(_, from)| from.parent() != Some(folder)) else {
+        return Ok(Loads::AtStart);
+    };
+    let what = format!("`{}` takes {name} from {} whatever LD_LIBRARY_PATH says", image.display(), from.display());
     Err(BadInput::new(what)
         .hint("link it without an RPATH (-Wl,--enable-new-dtags makes it a RUNPATH, which comes later)"))
 }
@@ -151,8 +154,12 @@ mod tests {
         let first = "\tlinux-vdso.so.1 (0x7f)\n";
         assert_eq!(judge(&format!("{first}\tlibgomp.so.1 => /ours/libgomp.so.1 (0x7f)\n")), Ok(Loads::AtStart));
         assert_eq!(opening("\tlibm.so.6 => /usr/lib/libm.so.6 (0x7f)\n", true), Ok(Loads::WhileItRuns));
-        let none = judge("\tlibomp.so.5 => /usr/lib/libomp.so.5 (0x7f)\n").unwrap_err();
-        assert!(none.to_string().contains("loads libgomp.so.1. It loads libomp.so"), "{none}");
+        let both = "\tlibgomp.so.1 => /ours/libgomp.so.1 (0x7f)\n\tlibomp.so.5 => /ours/libomp.so.5 (0x7f)\n";
+        assert_eq!(judge(both), Ok(Loads::AtStart));
+        let none = judge("\tlibm.so.6 => /usr/lib/libm.so.6 (0x7f)\n").unwrap_err();
+        assert!(none.to_string().contains("loads libgomp.so.1, libomp.so.5 or libiomp5.so"), "{none}");
+        let theirs = judge(&both.replace("/ours/libomp", "/usr/lib/libomp")).unwrap_err();
+        assert!(theirs.to_string().contains("takes libomp.so.5 from /usr/lib/libomp.so.5 whatever"), "{theirs}");
         let theirs = judge("\tlibgomp.so.1 => /usr/lib/libgomp.so.1 (0x7f)\n").unwrap_err();
         assert!(theirs.to_string().contains("/usr/lib/libgomp.so.1 whatever"), "{theirs}");
     }

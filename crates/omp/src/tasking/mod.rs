@@ -12,4 +12,4 @@ mod queueing;
 mod run;
 mod steal;
 
-pub use run::fulfil;
+pub use run::{Outer, fulfil};

@@ -43,6 +43,12 @@ pub unsafe fn fulfil<M: Machine>(team: *const Team<M>, waits: &Waits, event: &Ev
     }
 }
 
+/// The task that a thread goes back to when a task inside it has ended.
+pub struct Outer<M: Machine> {
+    task: Current<M>,
+    icv: Icv,
+}
+
 impl<M: Machine> Current<M> {
     fn children(&mut self, spare: &Spare<M>) -> &Children<M> {
         self.children.get_or_insert_with(|| spare.children())
@@ -61,17 +67,38 @@ impl<M: Machine> Context<M> {
     /// current task.
     #[inline]
     fn run_as(&self, task: Current<M>, icv: Option<Icv>, body: impl FnOnce()) {
-        let (outer, outer_icv) = (self.task.replace(task), self.icv.get());
+        let outer = self.begin_task(task, icv);
+        body();
+        self.end_task(outer);
+    }
+
+    #[inline]
+    fn begin_task(&self, task: Current<M>, icv: Option<Icv>) -> Outer<M> {
+        let outer = Outer { task: self.task.replace(task), icv: self.icv.get() };
         if let Some(icv) = icv {
             self.icv.set(icv);
         }
         self.depth.set(self.depth.get() + 1);
-        body();
+        outer
+    }
+
+    /// Ends the task that [`begin_included`](Context::begin_included) began, and goes back to the
+    /// task that was current then.
+    #[inline]
+    pub fn end_task(&self, outer: Outer<M>) {
         self.depth.set(self.depth.get() - 1);
-        self.icv.set(outer_icv);
-        if let Some(children) = self.task.replace(outer).children {
+        self.icv.set(outer.icv);
+        if let Some(children) = self.task.replace(outer.task).children {
             self.spare().keep_children(children);
         }
+    }
+
+    /// Begins a task whose body the caller runs before it calls [`end_task`](Context::end_task).
+    /// Does what [`run_at_once`](Context::run_at_once) does, for a compiler that calls the body
+    /// itself.
+    pub fn begin_included(&self, is_final: bool) -> Outer<M> {
+        let group = self.task.borrow().group.clone();
+        self.begin_task(Current::new(group, is_final), None)
     }
 
     /// Whether a thread that makes a task of this kind runs it at once: there is no region, the

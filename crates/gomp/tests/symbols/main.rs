@@ -1,13 +1,15 @@
-//! Checks that the linker map and the tables of `docs/reference/omp.md` agree with `symbols.txt`.
-//! `BLESS=1 cargo test -p baton-gomp --test symbols` writes both anew.
+//! Checks that the linker's map and script and the tables of `docs/reference/omp.md` agree with
+//! `symbols.txt` and `kmp.txt`. `BLESS=1 cargo test -p baton-gomp --test symbols` writes them anew.
+
+mod kmp;
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-const DECLARED: &str = include_str!("../symbols.txt");
+const DECLARED: &str = include_str!("../../symbols.txt");
 /// The lines of the page between which the tables stand.
 const MARKS: [&str; 2] =
-    ["<!-- symbols: made from crates/gomp/symbols.txt by `make tables` -->", "<!-- end of the symbols -->"];
+    ["<!-- symbols: made from crates/gomp/symbols.txt and kmp.txt by `make tables` -->", "<!-- end of the symbols -->"];
 
 struct Symbol<'a> {
     name: &'a str,
@@ -67,11 +69,14 @@ impl Symbol<'_> {
     }
 }
 
-fn map(nodes: &[Node]) -> String {
+fn map(nodes: &[Node], kmp: &[kmp::Part]) -> String {
     let mut map = String::from(
-        "/* Made from symbols.txt by `make tables`. Symbols that are versioned in source are not here: a `local: *` in their node\n   \
-         would hide them. */\n",
+        "/* Made from symbols.txt and kmp.txt by `make tables`. Symbols that are versioned in source, or by libomp.ld, are not\n   \
+         here: a `local: *` in their node would hide them. */\n",
     );
+    writeln!(map, "{} {{\n  global:", kmp::VERSION).unwrap();
+    kmp::served(kmp).iter().for_each(|name| writeln!(map, "    {name};").unwrap());
+    writeln!(map, "}};").unwrap();
     for (at, node) in nodes.iter().enumerate() {
         writeln!(map, "{} {{\n  global:", node.name).unwrap();
         let mapped = node.symbols.iter().filter(|symbol| !symbol.versioned_in_source);
@@ -84,7 +89,7 @@ fn map(nodes: &[Node]) -> String {
     map
 }
 
-fn tables(nodes: &[Node]) -> String {
+fn tables(nodes: &[Node], kmp: &[kmp::Part]) -> String {
     let mut tables = String::new();
     for node in nodes {
         write!(tables, "\n### {}\n\n| symbol | Fortran forms | source |\n| --- | --- | --- |\n", node.name).unwrap();
@@ -93,8 +98,7 @@ fn tables(nodes: &[Node]) -> String {
             writeln!(tables, "| `{}` | {} | `{}.rs` |", symbol.name, forms.join(", "), symbol.file).unwrap();
         }
     }
-    tables.push('\n');
-    tables
+    tables + &kmp::text(kmp) + "\n"
 }
 
 /// Returns the page with new tables between the marks.
@@ -122,19 +126,51 @@ fn is_or_becomes(path: &Path, wanted: &str) {
 
 #[test]
 fn the_map_and_the_page_say_what_is_declared() {
-    let nodes = read(DECLARED).unwrap();
-    is_or_becomes(&here("libgomp.map"), &map(&nodes));
+    let (nodes, kmp) = (read(DECLARED).unwrap(), kmp::read(kmp::DECLARED).unwrap());
+    is_or_becomes(&here("libgomp.map"), &map(&nodes, &kmp));
+    is_or_becomes(&here("libomp.ld"), &kmp::script(&kmp));
     let page = here("../../docs/reference/omp.md");
-    is_or_becomes(&page, &with_tables(&text(&page), &tables(&nodes)));
+    is_or_becomes(&page, &with_tables(&text(&page), &tables(&nodes, &kmp)));
+}
+
+/// Whether a source has a name as a word.
+fn has(source: &str, name: &str) -> bool {
+    source.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == name)
 }
 
 #[test]
 fn each_symbol_stands_in_the_file_that_is_declared() {
     for symbol in read(DECLARED).unwrap().iter().flat_map(|node| &node.symbols) {
         let source = text(&here("src").join(symbol.file).with_extension("rs"));
-        let mut words = source.split(|c: char| !c.is_alphanumeric() && c != '_');
-        assert!(words.any(|word| word == symbol.name), "{} is not in src/{}.rs", symbol.name, symbol.file);
+        assert!(has(&source, symbol.name), "{} is not in src/{}.rs", symbol.name, symbol.file);
     }
+    for part in kmp::read(kmp::DECLARED).unwrap() {
+        let kmp::Kind::Served { file } = part.kind else { continue };
+        let source = text(&here("src").join(file).with_extension("rs"));
+        part.names().for_each(|(name, _)| assert!(has(&source, &name), "{name} is not in src/{file}.rs"));
+    }
+}
+
+/// Each symbol that LLVM's library exports at `VERSION` is declared once, and no other one is.
+#[test]
+fn each_symbol_of_libomp_is_served_or_absent_by_name() {
+    let Some(clang) = baton_needs::first_of(&["clang-19", "clang"], "symbols") else { return };
+    if !baton_needs::has("readelf", "symbols") {
+        return;
+    }
+    let output = |command: &mut std::process::Command| String::from_utf8(command.output().unwrap().stdout).unwrap();
+    let library = output(std::process::Command::new(clang).arg("-print-file-name=libomp.so.5"));
+    let symbols = output(std::process::Command::new("readelf").args(["-W", "--dyn-syms", library.trim()]));
+    let at = format!("@@{}", kmp::VERSION);
+    let names = symbols.lines().filter_map(|line| line.split_whitespace().nth(7)?.strip_suffix(&at));
+    let theirs: Vec<&str> = names.collect();
+    assert!(theirs.len() > 800, "{} symbols in {library}", theirs.len());
+    let parts = kmp::read(kmp::DECLARED).unwrap();
+    let mut declared: Vec<String> = parts.iter().flat_map(kmp::Part::names).map(|(name, _)| name).collect();
+    declared.sort();
+    assert!(declared.windows(2).all(|two| two[0] != two[1]), "a symbol stands twice in kmp.txt");
+    let undeclared: Vec<_> = theirs.iter().filter(|name| !declared.iter().any(|known| known == *name)).collect();
+    assert!(undeclared.is_empty(), "{library} has, kmp.txt has not: {undeclared:?}");
 }
 
 #[test]
@@ -148,4 +184,11 @@ fn a_bad_declaration_is_named() {
     assert!(error("A\n    f locks\n").starts_with("symbols.txt:2: `    f locks`: expected `NAME FORMS FILE`"));
     assert!(error("A\n    f __ locks\n").contains("Fortran forms"));
     assert!(error("A\n    g - locks\n    f - locks\n").contains("in order"));
+    let error = |text: &str| kmp::read(text).err().expect("an error");
+    assert_eq!(
+        error("served sync\n    a b\n"),
+        "kmp.txt:2: `    a b`: expected `NAME`, or `NAME OTHER` in the part `same`"
+    );
+    assert!(error("sarved sync\n").contains("expected `served FILE`"));
+    assert!(error("    a\n").contains("a part before its symbols"));
 }

@@ -1,0 +1,175 @@
+//! Loops whose threads ask for one chunk after another, and sections.
+//!
+//! The runtime numbers iterations from 0; here they become values of the loop variable. A thread
+//! leaves such a loop when it finds no further chunk, as clang calls nothing at the loop's end
+//! before version 19.
+#![allow(clippy::missing_safety_doc, reason = "the compiler calls these; LLVM documents the interface")]
+
+use crate::kmp::bounds::{Number, count};
+use crate::kmp::ident::Ident;
+use crate::kmp::statics;
+use crate::loops::{of, runtime_schedule};
+use crate::process::place;
+use baton_machine::Native;
+use baton_omp::share::Work;
+use baton_omp::team::Context;
+use baton_omp::{Schedule, ScheduleKind, Space};
+
+/// Numbers of schedules begin at these; within each group the numbers have the same order.
+const PLAIN: i32 = 32;
+const ORDERED: i32 = 64;
+const NONMONOTONIC: i32 = 160;
+const NONMONOTONIC_ORDERED: i32 = 192;
+const MODIFIERS: i32 = 1 << 29 | 1 << 30;
+
+/// The schedule that the compiler's number stands for, and whether the loop is ordered.
+fn schedule(number: i32, chunk: u64) -> (Schedule, bool) {
+    let number = number & !MODIFIERS;
+    let groups = [NONMONOTONIC_ORDERED, NONMONOTONIC, ORDERED, PLAIN];
+    let group = groups.into_iter().find(|group| number > *group).unwrap_or(PLAIN);
+    let schedule = match number - group {
+        // Static in chunks.
+        1 => of(ScheduleKind::Static, chunk.max(1)),
+        // Dynamic, and static with stealing.
+        3 | 12 => of(ScheduleKind::Dynamic, chunk.max(1)),
+        // Guided in its variants, and trapezoidal.
+        4 | 7 | 10 | 11 | 14 => of(ScheduleKind::Guided, chunk.max(1)),
+        5 | 15 => runtime_schedule(),
+        // Static without chunks: the compiler passes a chunk of 1 nevertheless.
+        _ => of(ScheduleKind::Static, 0),
+    };
+    (schedule, group == ORDERED || group == NONMONOTONIC_ORDERED)
+}
+
+fn begin(space: Space, number: i32, chunk: u64) {
+    let place = place();
+    leave(place);
+    let (schedule, ordered) = schedule(number, chunk);
+    place.enter(|| Work { space, schedule, ordered, ..Work::default() });
+    place.in_loop.set(true);
+}
+
+/// Leaves the loop that the thread is in, if it is in one: after the last chunk, or when the loop is
+/// cancelled.
+pub(crate) fn leave(place: &Context<Native>) {
+    if place.in_loop.replace(false) {
+        if place.in_order.get() {
+            // Passes on the turn of the thread's chunk.
+            while place.next_ordered_chunk().is_some() {}
+        }
+        place.leave();
+    }
+}
+
+/// The next chunk: its first value, its last one, and whether it is the loop's last.
+#[inline]
+fn next(place: &Context<Native>) -> Option<(u64, u64, bool)> {
+    let chunk = if place.is_ordered() { place.next_ordered_chunk() } else { place.next_chunk() };
+    let Some((from, end)) = chunk else {
+        leave(place);
+        return None;
+    };
+    let space = place.space();
+    Some((from, end.wrapping_sub(space.step()), space.ends_with(end)))
+}
+
+macro_rules! loops {
+    ($($number:ident $signed:ident $init:ident $dist:ident $next:ident $fini:ident;)*) => {$(
+        #[unsafe(no_mangle)]
+        pub extern "C" fn $init(
+            _at: *const Ident, _thread: i32, schedule: i32, lower: $number, upper: $number, step: $signed, chunk: $signed,
+        ) {
+            let space = Space::counted(lower.wide(), step as i64 as u64, count(lower, upper, step.into()));
+            begin(space, schedule, chunk.max(0) as u64);
+        }
+
+        /// Begins the loop of one team of a league: over the team's part of the iterations.
+        #[unsafe(no_mangle)]
+        #[allow(clippy::too_many_arguments, reason = "the interface is LLVM's")]
+        pub unsafe extern "C" fn $dist(
+            at: *const Ident, thread: i32, schedule: i32, last: *mut i32,
+            mut lower: $number, mut upper: $number, step: $signed, chunk: $signed,
+        ) {
+            // SAFETY: the compiler passes its own variable for the flag; the bounds are local.
+            unsafe { statics::of_this_team(last, &raw mut lower, &raw mut upper, step.into()) };
+            $init(at, thread, schedule, lower, upper, step, chunk);
+        }
+
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $next(
+            _at: *const Ident, _thread: i32, last: *mut i32, lower: *mut $number, upper: *mut $number, stride: *mut $signed,
+        ) -> i32 {
+            let place = place();
+            let Some((from, to, is_last)) = next(place) else { return 0 };
+            // SAFETY: the compiler passes the addresses of its own variables; `last` and `stride`
+            // may be null.
+            unsafe {
+                lower.write($number::narrow(from));
+                upper.write($number::narrow(to));
+                if !stride.is_null() {
+                    stride.write(place.space().step() as $signed);
+                }
+                if !last.is_null() {
+                    last.write(i32::from(is_last));
+                }
+            }
+            1
+        }
+
+        /// Does nothing. Clang calls this after each chunk of an ordered loop; the turn is passed on
+        /// when the thread asks for its next chunk.
+        #[unsafe(no_mangle)]
+        pub extern "C" fn $fini(_at: *const Ident, _thread: i32) {}
+    )*};
+}
+
+loops! {
+    i32 i32 __kmpc_dispatch_init_4 __kmpc_dist_dispatch_init_4 __kmpc_dispatch_next_4 __kmpc_dispatch_fini_4;
+    u32 i32 __kmpc_dispatch_init_4u __kmpc_dist_dispatch_init_4u __kmpc_dispatch_next_4u __kmpc_dispatch_fini_4u;
+    i64 i64 __kmpc_dispatch_init_8 __kmpc_dist_dispatch_init_8 __kmpc_dispatch_next_8 __kmpc_dispatch_fini_8;
+    u64 i64 __kmpc_dispatch_init_8u __kmpc_dist_dispatch_init_8u __kmpc_dispatch_next_8u __kmpc_dispatch_fini_8u;
+}
+
+/// Called at the end of a loop by clang 19 and later, also when the loop is cancelled.
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_dispatch_deinit(_at: *const Ident, _thread: i32) {
+    leave(place());
+}
+
+/// Begins sections, whose number is said only when a thread asks for one.
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_sections_init(_at: *const Ident, _thread: i32) {
+    begin(Space::counted(0, 1, 1 << 31), PLAIN + 3, 1);
+}
+
+/// The number of the thread's next section, from 0; `sections` or more if there is none.
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_next_section(_at: *const Ident, _thread: i32, _sections: i32) -> i32 {
+    next(place()).map_or(i32::MAX, |(section, ..)| section as i32)
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_end_sections(_at: *const Ident, _thread: i32) {
+    leave(place());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_schedules_have_modifiers_and_groups() {
+        let kind = |number: i32| {
+            let (Schedule { kind, chunk, .. }, ordered) = schedule(number, 4);
+            (kind, chunk, ordered)
+        };
+        assert_eq!(kind(33), (ScheduleKind::Static, 4, false));
+        assert_eq!(kind(34), (ScheduleKind::Static, 0, false));
+        assert_eq!(kind(35 | 1 << 30), (ScheduleKind::Dynamic, 4, false));
+        assert_eq!(kind(36 | 1 << 29), (ScheduleKind::Guided, 4, false));
+        assert_eq!(kind(66), (ScheduleKind::Static, 0, true));
+        assert_eq!(kind(67), (ScheduleKind::Dynamic, 4, true));
+        assert_eq!(kind(163), (ScheduleKind::Dynamic, 4, false));
+        assert_eq!(kind(195), (ScheduleKind::Dynamic, 4, true));
+    }
+}

@@ -1,0 +1,39 @@
+//! The interface of LLVM's runtime: programs that `clang -fopenmp` compiled call these functions.
+//!
+//! Each function is thin: it turns what clang says into what `crates/omp` does. The `omp_*`
+//! functions are the crate's own, at a second version. `kmp.txt` declares every symbol that Debian's
+//! `libomp.so.5` exports, served or absent.
+//!
+//! | room | holds |
+//! | --- | --- |
+//! | [`ident`] | what most calls begin with: the place in the source, the thread's number |
+//! | [`fork`] | regions, leagues of teams, calls of outlined functions |
+//! | [`pushed`] | what a thread was told about its next region |
+//! | [`bounds`] | the bounds of loops of the four types of numbers |
+//! | [`statics`] | loops whose iterations are divided beforehand |
+//! | [`dispatch`] | loops whose chunks are asked for, and sections |
+//! | [`doacross`] | doacross loops |
+//! | [`sync`] | barriers, single, critical, ordered, reductions at the end of a construct |
+//! | [`cancel`] | cancellation |
+//! | [`task`] | tasks |
+//! | [`depends`] | dependences of tasks |
+//! | [`taskloop`] | loops that are cut into tasks |
+//! | [`reductions`] | reductions over tasks |
+//! | [`private`] | copies of threadprivate variables |
+//! | [`atomic`] | atomic updates by calls |
+
+pub mod atomic;
+pub mod bounds;
+pub mod cancel;
+pub mod depends;
+pub mod dispatch;
+pub mod doacross;
+pub mod fork;
+pub mod ident;
+pub mod private;
+pub mod pushed;
+pub mod reductions;
+pub mod statics;
+pub mod sync;
+pub mod task;
+pub mod taskloop;

@@ -1,0 +1,221 @@
+//! Barriers, single and masked blocks, critical and ordered sections, and reductions at the end of a
+//! construct.
+#![allow(clippy::missing_safety_doc, reason = "the compiler calls these; LLVM documents the interface")]
+
+use crate::critical::{GOMP_critical_name_end, GOMP_critical_name_start};
+use crate::kmp::ident::Ident;
+use crate::process::place;
+use baton_machine::{Machine, Native, Ordering};
+use baton_omp::Why;
+use core::cell::Cell;
+use core::ffi::c_void;
+
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_barrier(_at: *const Ident, _thread: i32) {
+    place().barrier(Why::Barrier);
+}
+
+/// A barrier after which one thread runs a block before the others go on. Returns 1 to that thread.
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_barrier_master(at: *const Ident, thread: i32) -> i32 {
+    __kmpc_barrier(at, thread);
+    if place().id == 0 {
+        return 1;
+    }
+    __kmpc_barrier(at, thread);
+    0
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_end_barrier_master(at: *const Ident, thread: i32) {
+    __kmpc_barrier(at, thread);
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_barrier_master_nowait(at: *const Ident, thread: i32) -> i32 {
+    __kmpc_barrier(at, thread);
+    __kmpc_master(at, thread)
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_flush(_at: *const Ident) {
+    Native::fence(Ordering::SeqCst);
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_single(_at: *const Ident, _thread: i32) -> i32 {
+    i32::from(place().single())
+}
+
+/// Hands the data of the thread that ran a single to the others, which copy them.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __kmpc_copyprivate(
+    _at: *const Ident,
+    _thread: i32,
+    _bytes: usize,
+    data: *mut c_void,
+    copy: unsafe extern "C" fn(*mut c_void, *mut c_void),
+    ran: i32,
+) {
+    let place = place();
+    let from = place.hand_out((ran != 0).then(|| data.expose_provenance()));
+    if ran == 0 {
+        // SAFETY: the compiler made `copy` for such data; the other thread's stay until the barrier
+        // below.
+        unsafe { copy(data, core::ptr::with_exposed_provenance_mut(from)) };
+    }
+    place.barrier(Why::Barrier);
+}
+
+/// Hands an address from the thread that passes it to those that pass null.
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_copyprivate_light(_at: *const Ident, _thread: i32, data: *mut c_void) -> *mut c_void {
+    let own = (!data.is_null()).then(|| data.expose_provenance());
+    core::ptr::with_exposed_provenance_mut(place().hand_out(own))
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_master(_at: *const Ident, _thread: i32) -> i32 {
+    i32::from(place().id == 0)
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_masked(_at: *const Ident, _thread: i32, filter: i32) -> i32 {
+    i32::from(place().id as i32 == filter)
+}
+
+/// Ends of blocks, at which there is nothing to do.
+macro_rules! ends {
+    ($($name:ident)*) => {$(
+        #[unsafe(no_mangle)]
+        pub extern "C" fn $name(_at: *const Ident, _thread: i32) {}
+    )*};
+}
+
+ends! { __kmpc_end_single __kmpc_end_master __kmpc_end_masked __kmpc_end_ordered }
+
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_scope(_at: *const Ident, _thread: i32, _reserved: *mut c_void) {}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_end_scope(_at: *const Ident, _thread: i32, _reserved: *mut c_void) {}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_ordered(_at: *const Ident, _thread: i32) {
+    place().ordered();
+}
+
+/// The words that clang reserves for the name of a critical section, zero at first. The first two
+/// hold what GCC's one word holds.
+pub type Name = *mut [i32; 8];
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __kmpc_critical(_at: *const Ident, _thread: i32, name: Name) {
+    // SAFETY: the compiler passes the section's words, which it aligns to 8 bytes.
+    unsafe { GOMP_critical_name_start(name.cast()) };
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __kmpc_critical_with_hint(at: *const Ident, thread: i32, name: Name, _hint: u32) {
+    // SAFETY: as above.
+    unsafe { __kmpc_critical(at, thread, name) };
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __kmpc_end_critical(_at: *const Ident, _thread: i32, name: Name) {
+    // SAFETY: as above; the compiler ends each section in the thread that began it.
+    unsafe { GOMP_critical_name_end(name.cast()) };
+}
+
+/// How the threads of a team combine their values at the end of a construct.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Method {
+    /// The thread is alone.
+    Alone,
+    /// One thread after another, in a critical section.
+    Critical,
+    /// By atomic operations of the compiler's.
+    Atomic,
+}
+
+/// The bit by which the compiler says that it has code for atomic operations.
+const HAS_ATOMICS: i32 = 0x10;
+/// The most variables that are combined by atomic operations: a critical section takes two.
+const FEW: i32 = 4;
+
+/// What the compiler's code branches on: combine and call the end, or combine by atomics.
+const COMBINE: i32 = 1;
+const COMBINE_ATOMICALLY: i32 = 2;
+
+thread_local! {
+    /// How the thread combines the values of the construct that it is ending.
+    static METHOD: Cell<Method> = const { Cell::new(Method::Alone) };
+}
+
+unsafe fn reduce(at: *const Ident, thread: i32, variables: i32, name: Name) -> i32 {
+    // SAFETY: the compiler passes its own description, or null.
+    let flags = unsafe { at.as_ref() }.map_or(0, |at| at.flags);
+    let method = match place().team().size {
+        1 => Method::Alone,
+        _ if flags & HAS_ATOMICS != 0 && variables <= FEW => Method::Atomic,
+        _ => Method::Critical,
+    };
+    METHOD.with(|cell| cell.set(method));
+    match method {
+        Method::Atomic => return COMBINE_ATOMICALLY,
+        // SAFETY: the compiler passes the words of the reduction's lock.
+        Method::Critical => unsafe { __kmpc_critical(at, thread, name) },
+        Method::Alone => {}
+    }
+    COMBINE
+}
+
+unsafe fn end_reduce(at: *const Ident, thread: i32, name: Name) {
+    if METHOD.with(|cell| cell.replace(Method::Alone)) == Method::Critical {
+        // SAFETY: `reduce` took the lock in this thread.
+        unsafe { __kmpc_end_critical(at, thread, name) };
+    }
+}
+
+type Combine = unsafe extern "C" fn(*mut c_void, *mut c_void);
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __kmpc_reduce(
+    at: *const Ident,
+    thread: i32,
+    variables: i32,
+    _bytes: usize,
+    _data: *mut c_void,
+    _combine: Combine,
+    name: Name,
+) -> i32 {
+    // SAFETY: by contract.
+    unsafe { reduce(at, thread, variables, name) }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __kmpc_reduce_nowait(
+    at: *const Ident,
+    thread: i32,
+    variables: i32,
+    _bytes: usize,
+    _data: *mut c_void,
+    _combine: Combine,
+    name: Name,
+) -> i32 {
+    // SAFETY: by contract.
+    unsafe { reduce(at, thread, variables, name) }
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __kmpc_end_reduce(at: *const Ident, thread: i32, name: Name) {
+    // SAFETY: by contract.
+    unsafe { end_reduce(at, thread, name) };
+    __kmpc_barrier(at, thread);
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __kmpc_end_reduce_nowait(at: *const Ident, thread: i32, name: Name) {
+    // SAFETY: by contract.
+    unsafe { end_reduce(at, thread, name) };
+}

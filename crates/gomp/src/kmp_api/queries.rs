@@ -1,0 +1,201 @@
+//! Questions about threads, and the settings that a program changes by `kmp_set_*`.
+//!
+//! A setting that means nothing here is kept, so that the program reads back what it set.
+#![allow(clippy::missing_safety_doc, reason = "programs call these; LLVM documents the interface")]
+
+use crate::environment::{environment, stack};
+use crate::kmp::ident::{Ident, number};
+use crate::process::{place, runtime};
+use crate::target;
+use crate::variables::{WARNINGS, warn};
+use core::ffi::{CStr, c_char};
+use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering::Relaxed};
+
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_begin(_at: *const Ident, _flags: i32) {}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_end(_at: *const Ident) {}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_global_thread_num(_at: *const Ident) -> i32 {
+    number()
+}
+
+/// The threads of the calling thread's team. LLVM's counts those of the process.
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_global_num_threads(at: *const Ident) -> i32 {
+    __kmpc_bound_num_threads(at)
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_bound_thread_num(_at: *const Ident) -> i32 {
+    place().id as i32
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_bound_num_threads(_at: *const Ident) -> i32 {
+    place().team().size as i32
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_ok_to_fork(_at: *const Ident) -> i32 {
+    1
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_in_parallel(_at: *const Ident) -> i32 {
+    i32::from(place().region.active > 0)
+}
+
+/// The value of OMP_TARGET_OFFLOAD in LLVM's order: disabled, default, mandatory.
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_get_target_offload() -> i32 {
+    [1, 2, 0][environment().offload]
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_pause_resource(kind: i32) -> i32 {
+    target::omp_pause_resource_all(kind)
+}
+
+/// The severity of an `error` directive that ends the program.
+const FATAL: i32 = 2;
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __kmpc_error(at: *const Ident, severity: i32, message: *const c_char) {
+    let text = |text: *const c_char| {
+        // SAFETY: the compiler passes strings, or null.
+        (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned())
+    };
+    // SAFETY: the compiler passes its own description, or null.
+    let place = text(unsafe { at.as_ref() }.map_or(core::ptr::null(), |at| at.source));
+    // The place is `;FILE;FUNCTION;LINE;COLUMN;;`.
+    let mut parts = place.as_deref().unwrap_or("").split(';').skip(1);
+    let (file, _, line) = (parts.next().unwrap_or(""), parts.next(), parts.next().unwrap_or(""));
+    let message = text(message).unwrap_or_else(|| "error directive encountered".to_owned());
+    eprintln!("libbaton_gomp: {file}:{line}: {message}");
+    if severity == FATAL {
+        std::process::exit(1);
+    }
+}
+
+/// No tool can be attached.
+#[unsafe(no_mangle)]
+pub extern "C" fn omp_control_tool(_command: i32, _modifier: i32, _argument: *mut core::ffi::c_void) -> i32 {
+    -2
+}
+
+/// Milliseconds for which a worker tries before it sleeps; KMP_BLOCKTIME sets them before `main`.
+static BLOCKTIME: AtomicI32 = AtomicI32::new(200);
+/// Bytes of a worker's stack; 0: as the environment says.
+static STACK: AtomicUsize = AtomicUsize::new(0);
+const SERIAL: i32 = 1;
+const TURNAROUND: i32 = 2;
+const THROUGHPUT: i32 = 3;
+static LIBRARY: AtomicI32 = AtomicI32::new(THROUGHPUT);
+
+/// Workers wait as the environment says.
+#[unsafe(no_mangle)]
+pub extern "C" fn kmp_set_blocktime(milliseconds: i32) {
+    BLOCKTIME.store(milliseconds.max(0), Relaxed);
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn kmp_get_blocktime() -> i32 {
+    BLOCKTIME.load(Relaxed)
+}
+
+/// Workers' stacks are as the environment says.
+#[unsafe(no_mangle)]
+pub extern "C" fn kmp_set_stacksize_s(bytes: usize) {
+    warn("kmp_set_stacksize has no effect: set OMP_STACKSIZE");
+    STACK.store(bytes, Relaxed);
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn kmp_set_stacksize(bytes: i32) {
+    kmp_set_stacksize_s(bytes.max(0) as usize);
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn kmp_get_stacksize_s() -> usize {
+    match STACK.load(Relaxed) {
+        0 => stack().unwrap_or(8 << 20),
+        bytes => bytes,
+    }
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn kmp_get_stacksize() -> i32 {
+    i32::try_from(kmp_get_stacksize_s()).unwrap_or(i32::MAX)
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn kmp_set_library(kind: i32) {
+    if (SERIAL..=THROUGHPUT).contains(&kind) {
+        LIBRARY.store(kind, Relaxed);
+        if kind == SERIAL {
+            crate::queries::omp_set_num_threads(1);
+        }
+    }
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn kmp_get_library() -> i32 {
+    LIBRARY.load(Relaxed)
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn kmp_set_library_serial() {
+    kmp_set_library(SERIAL);
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn kmp_set_library_turnaround() {
+    kmp_set_library(TURNAROUND);
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn kmp_set_library_throughput() {
+    kmp_set_library(THROUGHPUT);
+}
+
+/// Settings are read before `main`, so they cannot be set by a text later.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kmp_set_defaults(text: *const c_char) {
+    // SAFETY: the program passes a string.
+    let text = unsafe { CStr::from_ptr(text) }.to_string_lossy();
+    warn(&format!("kmp_set_defaults has no effect: set `{text}` in the environment"));
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn kmp_set_disp_num_buffers(_buffers: i32) {}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn kmp_set_warnings_on() {
+    WARNINGS.store(true, Relaxed);
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn kmp_set_warnings_off() {
+    WARNINGS.store(false, Relaxed);
+}
+
+/// Whether a construct of that kind is cancelled: 1 for regions, 2 for loops, 3 for sections, 4 for
+/// taskgroups.
+#[unsafe(no_mangle)]
+pub extern "C" fn kmp_get_cancellation_status(kind: i32) -> i32 {
+    let place = place();
+    i32::from(match kind {
+        1 => place.region_cancelled(),
+        2 | 3 => place.share_cancelled(),
+        4 => place.task_cancelled(),
+        _ => false,
+    })
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn kmp_get_num_known_threads() -> i32 {
+    runtime().settings.icv.threads.max(place().team().size) as i32
+}

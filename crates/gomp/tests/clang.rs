@@ -1,0 +1,115 @@
+//! Tests of C programs that clang compiled under Baton's library. Most must print the same under
+//! LLVM's libomp.
+
+mod common;
+
+use common::{compile, limited, run};
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// The compiler, and a folder with Baton's library.
+fn built() -> Option<(&'static str, tempfile::TempDir)> {
+    let clang = baton_needs::first_of(&["clang-19"], "clang")?;
+    Some((clang, common::library("clang")?))
+}
+
+fn text(output: Output) -> String {
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn ours(folder: &Path, program: &str, settings: &[(&str, &str)]) -> Output {
+    run(limited(folder, program, settings).env("LD_LIBRARY_PATH", folder))
+}
+
+/// Runs a program on both libraries with 1, 2, 3 and 8 threads, and checks that it prints the same.
+fn same(program: &str) -> Vec<String> {
+    let Some((clang, folder)) = built() else { return Vec::new() };
+    compile(clang, &["-Wno-pass-failed"], folder.path(), program);
+    let one = |threads: &&str| {
+        // With the policy `passive`, LLVM's library lets threads sleep that tasks wait for.
+        let settings = [("OMP_NUM_THREADS", *threads)];
+        let theirs = text(run(&mut limited(folder.path(), program, &settings)));
+        assert_eq!(text(ours(folder.path(), program, &settings)), theirs, "{program}, {threads} threads");
+        theirs
+    };
+    ["1", "2", "3", "8"].iter().map(one).collect()
+}
+
+#[test]
+fn regions_loops_and_locks_are_as_libomp_has_them() {
+    for text in same("clang") {
+        assert!(text.contains("words: 866 by 1") && text.contains("dynamic: all 1"), "{text}");
+    }
+}
+
+#[test]
+fn tasks_are_as_libomp_has_them() {
+    for text in same("clang_tasks") {
+        assert!(text.contains("tasks: all 1") && text.contains("taskloop: all 1"), "{text}");
+    }
+}
+
+#[test]
+fn each_setting_of_the_runtime_serves_clang() {
+    let Some((clang, folder)) = built() else { return };
+    compile(clang, &[], folder.path(), "clang_tasks");
+    let plain = text(ours(folder.path(), "clang_tasks", &[("OMP_NUM_THREADS", "3")]));
+    for setting in [("BATON_OMP_TASKS", "team"), ("BATON_OMP_LOCK", "mcs"), ("BATON_OMP_BARRIER", "two-level")] {
+        let settings = [("OMP_NUM_THREADS", "3"), ("OMP_WAIT_POLICY", "passive"), setting];
+        assert_eq!(text(ours(folder.path(), "clang_tasks", &settings)), plain, "{setting:?}");
+    }
+    // LLVM's own library stops here at an assertion, so the line is written down.
+    let cancelled = text(ours(folder.path(), "clang_tasks", &[("OMP_NUM_THREADS", "3"), ("OMP_CANCELLATION", "true")]));
+    assert_eq!(cancelled, plain.replace("cancel 0: 1 24 1 11 1", "cancel 1: 1 24 0 0 1"));
+}
+
+#[test]
+fn objects_of_both_compilers_share_threads_and_settings() {
+    let Some((clang, folder)) = built() else { return };
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/mixed.c");
+    for (compiler, options) in [(clang, &["-DHALF=clang"][..]), ("gcc", &["-DHALF=gcc", "-DMAIN"])] {
+        let object = folder.path().join(compiler).with_extension("o");
+        run(Command::new(compiler).args(["-O1", "-fopenmp", "-c", "-o"]).arg(object).args(options).arg(&source));
+    }
+    let mut link = Command::new("gcc");
+    link.current_dir(folder.path()).args(["-o", "mixed", &format!("{clang}.o"), "gcc.o", "-lgomp", "-l:libomp.so.5"]);
+    run(&mut link);
+    for threads in [1, 3] {
+        let settings = [("OMP_NUM_THREADS", &*threads.to_string()), ("OMP_WAIT_POLICY", "passive")];
+        let wanted =
+            format!("sums: 4950 4950\nthreads of the process: {threads}\nin one region: 2 20\none setting: 1\n");
+        assert_eq!(text(ours(folder.path(), "mixed", &settings)), wanted);
+    }
+}
+
+#[test]
+fn threadprivate_variables_have_copies_without_the_compilers_help() {
+    let Some((clang, folder)) = built() else { return };
+    compile(clang, &["-fnoopenmp-use-tls", "-Wno-pass-failed"], folder.path(), "clang");
+    let printed = text(ours(folder.path(), "clang", &[("OMP_NUM_THREADS", "3")]));
+    assert!(printed.contains("copyprivate: 48") && printed.contains("copyin: 48"), "{printed}");
+}
+
+#[test]
+fn variables_of_llvm_are_read_and_unknown_ones_told() {
+    let Some((clang, folder)) = built() else { return };
+    std::fs::write(
+        folder.path().join("set.c"),
+        "#include <omp.h>\n#include <stdio.h>\nint main(void) { printf(\"%d %zu %d %d\\n\", omp_get_thread_limit(), \
+         kmp_get_stacksize_s(), omp_get_proc_bind(), omp_get_num_places() > 0); }\n",
+    )
+    .unwrap();
+    run(Command::new(clang).current_dir(folder.path()).args(["-fopenmp", "-o", "set", "set.c"]));
+    let set = |settings: &[(&str, &str)]| {
+        let output = ours(folder.path(), "set", settings);
+        (String::from_utf8(output.stderr.clone()).unwrap(), text(output))
+    };
+    let (said, printed) = set(&[("KMP_ALL_THREADS", "7"), ("KMP_STACKSIZE", "1m"), ("KMP_AFFINITY", "compact")]);
+    assert_eq!((said.as_str(), printed.as_str()), ("", "7 1048576 3 1\n"));
+    let (said, _) = set(&[("KMP_AFFINITY", "compakt"), ("KMP_BLOCKTIME", "soon"), ("KMP_TASKLOOP_MIN_TASKS", "3")]);
+    for told in ["KMP_AFFINITY: `compakt`", "KMP_BLOCKTIME: `soon`", "without effect: KMP_TASKLOOP_MIN_TASKS"] {
+        assert!(said.contains(told), "{said}");
+    }
+    assert!(set(&[("KMP_SETTINGS", "1")]).0.contains("OPENMP DISPLAY ENVIRONMENT BEGIN"));
+    assert_eq!(set(&[("KMP_AFFINITY", "compakt"), ("KMP_WARNINGS", "0")]).0, "");
+}
