@@ -25,6 +25,8 @@ pub enum Use {
     SpareMonitor,
     /// `omp`: the OpenMP runtime's record of the thread.
     OpenMp,
+    /// The native machine: the thread's row on the page that a scheduler reads.
+    Notices,
 }
 
 /// A function that is called with a word's value when the thread ends.

@@ -36,6 +36,12 @@ pub fn allowed_cpus() -> Vec<u32> {
     (0..libc::CPU_SETSIZE as u32).filter(is_in).collect()
 }
 
+/// Returns the CPUs that may ever come on, ascending; none if the kernel does not say.
+pub fn possible_cpus() -> Vec<u32> {
+    let list = std::fs::read_to_string("/sys/devices/system/cpu/possible").unwrap_or_default();
+    cpulist::parse(list.trim()).unwrap_or_default()
+}
+
 /// Returns the number of CPUs that the calling thread may run on, without allocating a list.
 pub(crate) fn allowed_count() -> u32 {
     // SAFETY: CPU_COUNT only reads the set.

@@ -13,6 +13,7 @@
 //! | `hints` | prefetches, and demotion of lines that other cores will read |
 //! | [`sanitizer`] | what ThreadSanitizer is told |
 //! | [`thread`] | a thread's storage and number |
+//! | [`notices`] | what threads tell a scheduler outside of the program |
 //! | `own` | the thread-local word that points to that storage |
 
 mod adapt;
@@ -20,6 +21,7 @@ pub mod cell;
 pub mod futex;
 mod hints;
 mod marker;
+pub mod notices;
 mod own;
 pub mod policy;
 pub mod sanitizer;
@@ -39,7 +41,9 @@ use crate::device::{NoDevice, Protocol};
 use crate::devices::Devices;
 use crate::units::{Cycles, Nanos};
 use crate::wait::Spinning;
-use crate::{Clock, Deadline, Local, LockHint, Machine, PushTo, Shared, Site, Wait, WaitResult, Word, shared};
+use crate::{
+    Clock, Deadline, Local, LockHint, LockNotice, Machine, PushTo, Shared, Site, Wait, WaitResult, Word, shared,
+};
 use core::alloc::Layout;
 use core::ptr::NonNull;
 use core::sync::atomic::Ordering;
@@ -129,6 +133,18 @@ unsafe impl Machine for Native {
     #[inline(always)]
     fn happens_after(at: *const ()) {
         sanitizer::happens_after(at);
+    }
+
+    #[inline(always)]
+    fn hears_locks() -> bool {
+        notices::are_heard()
+    }
+
+    #[inline(always)]
+    fn notify_lock(notice: LockNotice, address: usize) {
+        if notices::are_heard() {
+            notices::tell(notice, address);
+        }
     }
 
     #[inline(always)]

@@ -174,7 +174,7 @@ fn place(index: u32) -> &'static ThreadStorage {
 }
 
 /// Process id and kernel thread id of the calling thread.
-fn me() -> u64 {
+pub(super) fn me() -> u64 {
     // SAFETY: neither call takes an argument or can fail.
     let (pid, tid) = unsafe { (libc::getpid(), libc::syscall(libc::SYS_gettid)) };
     (pid as u64) << 32 | tid as u64 & 0xffff_ffff

@@ -1,9 +1,9 @@
 //! Wraps a lock and tells the scheduler which thread wants, takes and releases it, for scheduling
 //! policies that consider which thread waits for which.
 //!
-//! Where the scheduler does not listen ([`Machine::hears_locks`]) the wrapper only calls the lock,
-//! and on the real machine it compiles to that. [`Instrumented`](super::instrumented::Instrumented)
-//! reports to the network interface instead.
+//! Where the scheduler does not listen ([`Machine::hears_locks`]) the wrapper only calls the lock. On
+//! the real machine it then costs a load and a branch in `lock` and in `unlock`.
+//! [`Instrumented`](super::instrumented::Instrumented) reports to the network interface instead.
 
 use super::{LockInfo, RawLock, ZeroInit};
 use baton_machine::{LockNotice, Machine, Wait};
