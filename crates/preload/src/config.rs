@@ -1,6 +1,7 @@
 //! Reads the environment variables, once at start. `docs/reference/preload.md` says what each
 //! means.
 
+use baton_machine::native::notices;
 use baton_machine::wait::SPIN_TRIES;
 use baton_machine::{Native, Wait};
 use baton_sync::barrier::{BARRIERS, UnknownBarrier};
@@ -38,6 +39,8 @@ pub struct Config {
     pub say: Option<String>,
     /// The calls that are counted while the program runs.
     pub progress: Option<Progress>,
+    /// The page that `baton sched` reads.
+    pub page: Option<CString>,
 }
 
 /// Which calls are counted in a file while the program runs, and which of them are the progress
@@ -155,6 +158,7 @@ pub fn read(get: impl Fn(&str) -> Option<OsString>) -> Result<Config, String> {
             "BATON_WAIT={wait}: only with BATON_LOCK or BATON_BARRIER, as glibc's mutexes wait in their own way"
         ));
     }
+    config.page = file(notices::VARIABLE)?;
     config.trace = file("BATON_TRACE")?;
     config.trace_max = text("BATON_TRACE_MAX")?.map(|value| size(&value)).transpose()?;
     config.keep_spinning = on(text("BATON_KEEP_SPINNING")?, "BATON_KEEP_SPINNING", false)?;

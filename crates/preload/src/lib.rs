@@ -12,6 +12,7 @@
 //! | `posix` | mutexes, condition variables, barriers and the rest of POSIX: replaced, or recorded |
 //! | `events` | recording |
 //! | `progress` | counts of calls, in a file that is read while the program runs |
+//! | `notices` | what `baton sched` is told of locks, and the masks of CPUs that it answers |
 //! | `thread` | a record of each thread; the registry of what other rooms do as threads begin and end, and at forks |
 //! | `hooks` | the exported functions, the slots that they jump through, glibc's own functions |
 //! | `config` | the environment variables |
@@ -30,6 +31,7 @@ mod base;
 mod config;
 mod events;
 mod hooks;
+mod notices;
 mod omp;
 mod posix;
 mod progress;

@@ -10,7 +10,7 @@ use crate::posix::mutex::stand_in::{Polled, Queued, StandIn, Timed, TimedQueue};
 use crate::posix::mutex::{self, counting, moved_waiters, replace};
 use crate::posix::{abandoned_waits, barrier, cond, recorded, stall_watch};
 use crate::thread::{self, callbacks, fork};
-use crate::{omp, progress, stats};
+use crate::{notices, omp, progress, stats};
 use baton_machine::{Machine, Native, Wait};
 use baton_sync::barrier::visit;
 use baton_sync::lock::{Fifo, PosixVisitor, TimedLock, TryLock, ZeroInit, plugin, visit_posix};
@@ -130,7 +130,8 @@ fn same_as_pthread() {
 
 fn set_up(config: &Config) {
     let replaces = config.lock.is_some() || config.barrier.is_some();
-    if !replaces && config.trace.is_none() && config.stats.is_none() && config.progress.is_none() {
+    let told = config.page.as_deref().is_some_and(notices::start);
+    if !(replaces || told) && config.trace.is_none() && config.stats.is_none() && config.progress.is_none() {
         return;
     }
     let follow = std::env::var_os("BATON_ONLY_PID").is_none_or(|value| value.is_empty());
@@ -155,6 +156,9 @@ fn set_up(config: &Config) {
     }
     if let Some(progress) = &config.progress {
         count(config, progress);
+    }
+    if told {
+        notices::install();
     }
     lookup::install();
     hooks::registered_code::install();
@@ -198,6 +202,7 @@ fn register() {
     callbacks::register(&stats::CALLBACKS);
     callbacks::register(&progress::CALLBACKS);
     callbacks::register(&stall_watch::CALLBACKS);
+    callbacks::register(&notices::CALLBACKS);
     callbacks::register(&omp::CALLBACKS);
     callbacks::register(&events::CALLBACKS);
 }

@@ -184,6 +184,10 @@ reals! {
     pthread_setname_np(pthread_t, *const c_char) -> c_int;
     pthread_setaffinity_np(pthread_t, usize, *const c_void) -> c_int, c"GLIBC_2.3.4";
     sched_setaffinity(c_int, usize, *const c_void) -> c_int, c"GLIBC_2.3.4";
+    pthread_getaffinity_np(pthread_t, usize, Object) -> c_int, c"GLIBC_2.3.4";
+    sched_getaffinity(c_int, usize, Object) -> c_int, c"GLIBC_2.3.4";
+    sysconf(c_int) -> c_long;
+    get_nprocs() -> c_int;
     pthread_setcanceltype(c_int, *mut c_int) -> c_int;
     __sigsetjmp(Object, c_int) -> c_int;
     __register_atfork(Option<unsafe extern "C" fn()>, Option<unsafe extern "C" fn()>, Option<unsafe extern "C" fn()>, Object) -> c_int;

@@ -42,6 +42,18 @@ pub fn start() {
                     object.function(name).unwrap_or_else(|| crate::base::message::die("the C library has no dlsym"));
                 slot.set(core::ptr::with_exposed_provenance(at));
             }
+            // Such an allocator may ask for the number of CPUs.
+            let asked = [
+                (c"sysconf", &slot::sysconf),
+                (c"get_nprocs", &slot::get_nprocs),
+                (c"sched_getaffinity", &slot::sched_getaffinity),
+                (c"pthread_getaffinity_np", &slot::pthread_getaffinity_np),
+            ];
+            for (name, slot) in asked {
+                if let Some(at) = object.function(name) {
+                    slot.set(core::ptr::with_exposed_provenance(at));
+                }
+            }
         }
         is_libc
     });
