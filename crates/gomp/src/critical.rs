@@ -7,7 +7,7 @@
 
 use crate::process::{IN_PLACE, PLAIN, place, runtime};
 use baton_machine::cell::Ptr;
-use baton_machine::{Atomic, Machine, Native, Ordering, Wait};
+use baton_machine::{Atomic, LockNotice, Machine, Native, Ordering, Wait};
 use baton_omp::Why;
 use baton_omp::objects::{AnyLock, lock};
 use baton_sync::lock::adaptive::Adaptive;
@@ -63,20 +63,32 @@ impl AnyLock<Native> for Word {
     }
 }
 
-/// Takes a lock, and tells a checker of races.
+/// Takes a lock, and tells a checker of races and a scheduler that listens.
 fn take(lock: &dyn AnyLock<Native>) {
-    lock.lock(place().waits().of(Why::Lock));
+    let address = core::ptr::from_ref(lock).addr();
+    if !Native::hears_locks() {
+        lock.lock(place().waits().of(Why::Lock));
+    } else {
+        if !lock.try_lock() {
+            Native::notify_lock(LockNotice::Wanted, address);
+            lock.lock(place().waits().of(Why::Lock));
+        }
+        Native::notify_lock(LockNotice::Taken, address);
+    }
     Native::happens_after(core::ptr::from_ref(lock).cast());
 }
 
-/// Releases a lock, and tells a checker of races.
+/// Releases a lock, and tells a checker of races and a scheduler that listens.
 ///
 /// # Safety
 /// The calling thread holds the lock.
 unsafe fn leave(lock: &dyn AnyLock<Native>) {
+    // Only the address is used afterwards: the lock may be freed.
+    let address = core::ptr::from_ref(lock).addr();
     Native::happens_before(core::ptr::from_ref(lock).cast());
     // SAFETY: by contract.
     unsafe { lock.unlock(place().waits().of(Why::Lock)) };
+    Native::notify_lock(LockNotice::Left, address);
 }
 
 /// A lock of the algorithm that the settings name, which has no place of its own.
@@ -125,6 +137,7 @@ impl Lock {
         let lock = self.any();
         let taken = lock.try_lock();
         if taken {
+            Native::notify_lock(LockNotice::Taken, core::ptr::from_ref(lock).addr());
             Native::happens_after(core::ptr::from_ref(lock).cast());
         }
         taken

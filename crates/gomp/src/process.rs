@@ -4,11 +4,12 @@ use crate::environment::{environment, stack};
 use crate::shown;
 use crate::variables::{self, variable};
 use baton_machine::discover::{Topology, allowed_cpus};
-use baton_machine::native::sanitizer;
+use baton_machine::native::{notices, sanitizer};
 use baton_machine::{Machine, Native};
 use baton_omp::team::Context;
 use baton_omp::threads::Body;
 use baton_omp::{NativeThreads, Runtime, Settings, Threads};
+use std::ffi::CString;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Once, OnceLock};
 
@@ -52,8 +53,8 @@ static RUNTIME: OnceLock<Runtime<Native>> = OnceLock::new();
 /// The algorithm whose locks are words in place.
 pub(crate) const IN_PLACE: &str = "adaptive";
 
-/// Whether locks are words in place, and no checker of races must be told of them. False until the
-/// settings are known.
+/// Whether locks are words in place, and neither a checker of races nor a scheduler must be told of
+/// them. False until the settings are known.
 pub(crate) static PLAIN: AtomicBool = AtomicBool::new(false);
 
 /// The runtime. The first call reads the environment; a bad BATON_OMP_* value ends the process with
@@ -69,10 +70,12 @@ pub fn runtime() -> &'static Runtime<Native> {
                 settings.read_places(variable, warn, || (Topology::discover(), allowed_cpus()));
                 settings.icv.device = environment().device;
                 settings.icv.allocator = environment().allocator;
+                settings.block_ns = variables::block_ns();
+                let page = std::env::var(notices::VARIABLE).ok().and_then(|path| CString::new(path).ok());
+                let is_told = page.is_some_and(|page| notices::open(&page)) && notices::are_heard();
                 // Relaxed: a thread that does not see this yet finds the same lock by the longer
                 // way.
-                settings.block_ns = variables::block_ns();
-                PLAIN.store(settings.lock == IN_PLACE && !sanitizer::is_there(), Ordering::Relaxed);
+                PLAIN.store(settings.lock == IN_PLACE && !sanitizer::is_there() && !is_told, Ordering::Relaxed);
                 Runtime::new(settings, Box::new(threads))
             }
             Err(error) => {
@@ -99,6 +102,7 @@ fn first_place() -> &'static Context<Native> {
 }
 
 extern "C" fn child() {
+    notices::forked();
     runtime().forked();
 }
 

@@ -12,7 +12,7 @@ pub use crate::tasks::Function;
 use crate::tasks::{Current, Queue, Spare};
 use crate::waits::{Waits, Why};
 use baton_machine::Ordering::Relaxed;
-use baton_machine::{Atomic, Machine, Owned, Slot};
+use baton_machine::{Atomic, LockNotice, Machine, Owned, Slot};
 use core::cell::{Cell, RefCell};
 use core::ffi::c_void;
 use core::num::NonZeroU32;
@@ -317,7 +317,14 @@ impl<M: Machine> Context<M> {
             // not come after those that have arrived at the next one.
             let at = self.team.cast::<()>().wrapping_byte_add(number as usize & 1);
             M::happens_before(at);
+            let told = M::hears_locks();
+            if told {
+                M::notify_lock(LockNotice::Arrived, self.team.addr());
+            }
             barrier.pass(self.id, waits.of(why), waits.meeting(), &mut || self.run_waiting());
+            if told {
+                M::notify_lock(LockNotice::Left, self.team.addr());
+            }
             M::happens_after(at);
             M::happens_after(self.team().tasks.order());
         }

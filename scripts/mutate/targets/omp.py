@@ -53,8 +53,8 @@ MUTANTS = [
            "fn fulfil(&self, waits: &Waits) -> Option<End<M>> {\n        if !@ { M::happens_before(core::ptr::from_ref(self).cast()); }"),
     Mutant("sanitizer: a turn of an ordered loop", TURNS, "M::happens_after(core::ptr::from_ref(turn).cast());", ""),
     Mutant("sanitizer: an iteration of a doacross loop", NEST, "Native::happens_after(core::ptr::from_ref(word).cast());", ""),
-    Mutant("sanitizer: a lock", CRITICAL, "lock.lock(place().waits().of(Why::Lock));\n    Native::happens_after(core::ptr::from_ref(lock).cast());",
-           "lock.lock(place().waits().of(Why::Lock));\n    if !@ { Native::happens_after(core::ptr::from_ref(lock).cast()); }"),
+    Mutant("sanitizer: a lock", CRITICAL, "Taken, address);\n    }\n    Native::happens_after(core::ptr::from_ref(lock).cast());",
+           "Taken, address);\n    }\n    if !@ { Native::happens_after(core::ptr::from_ref(lock).cast()); }"),
     # A construct that does not end.
     Mutant("ring: a cancelled region waits for departed threads", WORKSHARING, "self.must_not_wait()", "false",
            why="a thread waits for a slot only where it is two million loops ahead; without larger rings the contract beyond_the_ring sees it"),
