@@ -2,7 +2,7 @@
 
 use baton_machine::discover::cpulist;
 use baton_sched::placement::Class;
-use baton_sched::{AppId, ThreadId};
+use baton_sched::{AppId, LockNotice, ThreadId};
 use baton_units::CpuId;
 
 /// A thread that begins, or is seen for the first time.
@@ -36,6 +36,8 @@ pub enum Input {
     Mask(ThreadId, Vec<u32>),
     /// The kernel refuses to change the thread's mask.
     Refused(ThreadId),
+    /// The thread tells what it does with a lock or barrier, which has a number.
+    Lock(ThreadId, LockNotice, u64),
     Online(CpuId, bool),
     /// Time has passed.
     Tick,
@@ -105,6 +107,7 @@ impl Input {
             Input::Ends(id) => format!("ends {}", id.0),
             Input::Mask(id, cpus) => format!("mask {} {}", id.0, cpulist::show(cpus)),
             Input::Refused(id) => format!("refused {}", id.0),
+            Input::Lock(id, notice, lock) => format!("lock {} {} {lock}", id.0, word(*notice)),
             Input::Online(cpu, on) => format!("online {} {}", cpu.0, u32::from(*on)),
             Input::Tick => "tick".into(),
         }
@@ -135,10 +138,26 @@ impl Input {
             "ends" => (Input::Ends(thread()?), counts(2)?).0,
             "mask" => (Input::Mask(thread()?, read_cpus(words.get(2)?)?), counts(3)?).0,
             "refused" => (Input::Refused(thread()?), counts(2)?).0,
+            "lock" => {
+                let notice = NOTICES.into_iter().find(|&notice| Some(&word(notice)) == words.get(2))?;
+                (Input::Lock(thread()?, notice, words.get(3)?.parse().ok()?), counts(4)?).0
+            }
             "online" => (Input::Online(on(1)?, one_of(words.get(2)?, "1", "0")?), counts(3)?).0,
             "tick" => (Input::Tick, counts(1)?).0,
             _ => return None,
         })
+    }
+}
+
+const NOTICES: [LockNotice; 4] = [LockNotice::Wanted, LockNotice::Taken, LockNotice::Left, LockNotice::Arrived];
+
+/// The word of a notice in logs.
+fn word(notice: LockNotice) -> &'static str {
+    match notice {
+        LockNotice::Wanted => "wants",
+        LockNotice::Taken => "takes",
+        LockNotice::Left => "leaves",
+        LockNotice::Arrived => "arrives",
     }
 }
 
@@ -181,6 +200,7 @@ mod tests {
             Input::Ends(id),
             Input::Mask(id, vec![5]),
             Input::Refused(id),
+            Input::Lock(id, LockNotice::Arrived, u64::MAX),
             Input::Online(cpu, false),
             Input::Tick,
         ];

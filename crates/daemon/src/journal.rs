@@ -223,7 +223,9 @@ impl Journal {
             let within = mask.iter().all(|cpu| kind.contains(cpu) && user.contains(cpu));
             part.peek().is_some() && within && part.all(|cpu| mask.contains(cpu) || may_lack(cpu))
         };
-        !mask.is_empty() && mask != user && [&self.head.fast, &self.head.slow].into_iter().any(is_part)
+        // The kernel shows no CPU that is off.
+        let is_users = user.iter().filter(|cpu| online.contains(cpu)).eq(mask);
+        !mask.is_empty() && !is_users && [&self.head.fast, &self.head.slow].into_iter().any(is_part)
     }
 }
 

@@ -14,6 +14,7 @@
 //! | [`journal`] | the users' masks, written before a mask changes |
 //! | `given` | the masks that threads were given, now and shortly before |
 //! | `live` | the threads of a run by the kernel's numbers |
+//! | `locks` | what threads tell of locks |
 //! | `source` | where the daemon sees what threads do |
 //! | `sys` | what the kernel says of threads, and is asked for |
 //! | `signals`, `times`, `error` | signals to the daemon; percentiles; why a run cannot begin or go on |
@@ -32,9 +33,11 @@ pub mod watchdog;
 mod error;
 mod given;
 mod live;
+mod locks;
 mod signals;
 mod source;
 mod sys;
 mod times;
 
+pub use baton_sched::LockNotice;
 pub use error::Error;

@@ -53,6 +53,11 @@ impl Live {
         self.expected.insert(pid, app);
     }
 
+    /// The thread with these numbers of the kernel.
+    pub(crate) fn find(&self, pid: u32, tid: u32) -> Option<ThreadId> {
+        self.ids.get(&tid).copied().filter(|id| self.numbers.get(id).is_some_and(|key| key.pid == pid))
+    }
+
     /// The thread as the kernel knows it.
     pub(crate) fn key(&self, id: ThreadId) -> Option<Key> {
         self.numbers.get(&id).copied()
@@ -147,7 +152,10 @@ impl Live {
         let expected = self.expected.get(&pid).copied();
         let app = of(pid).or(expected).or_else(|| of(parent)).filter(|_| pid != std::process::id())?;
         let count = known.core.setup().cpus.count() as u32;
-        let mask: Vec<u32> = affinity::get(tid).ok()?.into_iter().filter(|&cpu| cpu < count).collect();
+        // CPUs that are off are a part of it: they may come on.
+        let all_on = known.online.len() as u32 >= count;
+        let mask = if all_on { affinity::get(tid).ok()? } else { affinity::whole(pid, tid)? };
+        let mask: Vec<u32> = mask.into_iter().filter(|&cpu| cpu < count).collect();
         if mask.is_empty() {
             return None;
         }
@@ -177,8 +185,9 @@ impl Live {
         let others = self.numbers.iter().filter(|(_, key)| key.pid == parent).map(|(&id, _)| id);
         for id in creators.into_iter().chain(others) {
             let Some(user) = known.core.user(id) else { continue };
-            // The kernel shows no CPU that is off.
-            if user.iter().filter(|cpu| known.online.contains(cpu)).eq(&mask) {
+            // If a cpuset cut the mask or a child set it, the kernel knows no CPU in it that is off.
+            let on = |mask: &[u32]| mask.iter().copied().filter(|cpu| known.online.contains(cpu)).collect::<Vec<_>>();
+            if on(user) == on(&mask) {
                 return (user.to_vec(), false);
             }
             if known.given.had(id, &mask, known.now) {

@@ -3,7 +3,7 @@
 
 use baton_host::BadInput;
 use baton_sched::placement::Placement;
-use baton_sched::{Cpus, Params, busy_fcs, min_tlp, pa, pa_speedup, rr, static_ipc};
+use baton_sched::{Cpus, Params, busy_fcs, crit, lavd, min_tlp, pa, pa_speedup, rr, static_ipc};
 
 /// A policy that places threads.
 #[derive(Clone, Copy, Debug)]
@@ -12,17 +12,25 @@ pub struct Chosen {
     pub name: &'static str,
     /// Whether the policy needs the programs' measured speed-ups.
     pub by_speedup: bool,
+    /// Whether the policy acts on what threads tell of locks, and does nothing without.
+    pub hears_locks: bool,
     pub(crate) make: fn(&Cpus, &Params) -> Box<dyn Placement>,
+}
+
+const fn policy(name: &'static str, make: fn(&Cpus, &Params) -> Box<dyn Placement>) -> Chosen {
+    Chosen { name, by_speedup: false, hears_locks: false, make }
 }
 
 /// The policies, in the order in which they are listed.
 pub const POLICIES: &[Chosen] = &[
-    Chosen { name: busy_fcs::POLICY.name, by_speedup: false, make: busy_fcs::placement },
-    Chosen { name: rr::POLICY.name, by_speedup: false, make: rr::placement },
-    Chosen { name: min_tlp::POLICY.name, by_speedup: false, make: min_tlp::placement },
-    Chosen { name: pa::POLICY.name, by_speedup: false, make: pa::placement },
-    Chosen { name: static_ipc::POLICY.name, by_speedup: true, make: static_ipc::placement },
-    Chosen { name: pa_speedup::POLICY.name, by_speedup: true, make: pa_speedup::placement },
+    policy(busy_fcs::POLICY.name, busy_fcs::placement),
+    policy(rr::POLICY.name, rr::placement),
+    policy(min_tlp::POLICY.name, min_tlp::placement),
+    policy(pa::POLICY.name, pa::placement),
+    Chosen { by_speedup: true, ..policy(static_ipc::POLICY.name, static_ipc::placement) },
+    Chosen { by_speedup: true, ..policy(pa_speedup::POLICY.name, pa_speedup::placement) },
+    Chosen { hears_locks: true, ..policy(crit::POLICY.name, crit::placement) },
+    Chosen { hears_locks: true, ..policy(lavd::POLICY.name, lavd::placement) },
 ];
 
 /// Returns the policy with this name.
@@ -35,7 +43,6 @@ pub fn find(name: &str) -> Result<&'static Chosen, BadInput> {
     }
     let names = POLICIES.iter().map(|policy| policy.name);
     let why = match name {
-        "crit" | "lavd" => "needs notices of locks, and no program on a real machine gives them yet",
         "linux" | "amp-default" => "is what the kernel does without `baton sched`",
         _ if baton_sched::find(name).is_some() => "is not one that can direct a kernel",
         _ => return Err(BadInput::unknown("policy", name, names)),
@@ -56,7 +63,9 @@ mod tests {
                 Err(error) => {
                     let said = error.to_string();
                     assert!(said.starts_with(&format!("the policy `{}` ", policy.name)), "{said}");
-                    assert!(said.ends_with("expected one of busy-fcs, rr, min-tlp, pa, static-ipc, pa-speedup"));
+                    assert!(
+                        said.ends_with("expected one of busy-fcs, rr, min-tlp, pa, static-ipc, pa-speedup, crit, lavd")
+                    );
                 }
             }
         }
@@ -64,15 +73,14 @@ mod tests {
         assert_eq!(slip.advice(), Some("did you mean `min-tlp`?"), "{slip}");
     }
 
-    /// A policy that waits for notices which never come would do nothing, and look as if it had no
-    /// effect.
+    /// A policy that is not known to listen would get no notices, and look as if it had no effect.
     #[test]
-    fn no_policy_waits_for_notices() {
+    fn policies_that_listen_to_locks_are_known() {
         let cpus = crate::setup::tests::cpus("fast slow");
         let params = crate::setup::params(10_000_000);
         for policy in POLICIES {
             let placement = (policy.make)(&cpus, &params);
-            assert!(!placement.hears_locks() && !placement.sees_futexes(), "{}", policy.name);
+            assert_eq!(placement.hears_locks() || placement.sees_futexes(), policy.hears_locks, "{}", policy.name);
         }
     }
 }

@@ -25,12 +25,15 @@ pub struct Report {
     pub notices: Option<Percentiles>,
     /// From the change of a mask to the moment at which the thread ran on one of its CPUs.
     pub follows: Option<Percentiles>,
+    pub told: Told,
     /// Threads that were left alone: real-time and deadline threads, and those that the kernel
     /// refused to move.
     pub left_alone: u64,
     /// Number of times that a thread's mask was found to be neither the user's nor the daemon's. The
-    /// program, another one or a cpuset changed it; the daemon then takes it as the user's.
+    /// program or another one changed it; the daemon then takes it as the user's.
     pub changed_own: u64,
+    /// Number of times that a cpuset cut a thread's mask. The user's mask stays what it was.
+    pub cut: u64,
     /// Records of context switches that were lost; the threads' states were read anew each time.
     pub lost: u64,
     /// Number of times that the watchdog had to be started again.
@@ -39,6 +42,18 @@ pub struct Report {
     pub log_failed: Option<String>,
     /// CPU time of the daemon itself.
     pub own_cpu_ns: u64,
+}
+
+/// What threads told of locks and barriers.
+#[derive(Clone, Debug, Serialize)]
+pub struct Told {
+    /// Whether the policy acts on it.
+    pub heard: bool,
+    /// Threads that told, and threads for which there was no room.
+    pub threads: u64,
+    pub without_room: u64,
+    /// How long waits had lasted when they were noticed.
+    pub waits: Option<Percentiles>,
 }
 
 /// What an application came to.

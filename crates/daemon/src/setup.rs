@@ -51,9 +51,10 @@ pub(crate) fn params(slice_ns: u64) -> Params {
     }
 }
 
-/// Makes the CPUs of this machine. `fast` are the numbers of the fast ones.
-pub fn cpus(topology: &Topology, fast: &[u32]) -> Cpus {
-    let most = topology.cpus.iter().map(|cpu| cpu.id).max().unwrap_or(0);
+/// Makes the CPUs of this machine, up to the highest of those that are on and of `possible` ones, which
+/// may come on. `fast` are the numbers of the fast ones.
+pub fn cpus(topology: &Topology, possible: &[u32], fast: &[u32]) -> Cpus {
+    let most = topology.cpus.iter().map(|cpu| cpu.id).chain(possible.iter().copied()).max().unwrap_or(0);
     let cpu = |id: u32| {
         let known = topology.cpus.iter().find(|cpu| cpu.id == id);
         let first = |list: Option<&Vec<u32>>| list.and_then(|list| list.first().copied()).unwrap_or(id);
@@ -74,6 +75,12 @@ impl Setup {
     pub fn of_kind(&self, fast: bool) -> BTreeSet<u32> {
         let all = (0..).zip(&self.cpus.0).zip(&self.usable);
         all.filter(|((_, cpu), usable)| **usable && (cpu.fast == Some(true)) == fast).map(|((id, _), _)| id).collect()
+    }
+
+    /// All CPUs of one kind, also those that cannot be used.
+    pub(crate) fn all_of_kind(&self, fast: bool) -> Vec<u32> {
+        let all = (0..).zip(&self.cpus.0);
+        all.filter(|(_, cpu)| (cpu.fast == Some(true)) == fast).map(|(id, _)| id).collect()
     }
 
     /// The head of a log.
@@ -226,9 +233,12 @@ pub(crate) mod tests {
     #[test]
     fn cpus_are_those_of_the_topology() {
         let topology = Topology::discover();
-        let here = super::cpus(&topology, &[0]);
+        let here = super::cpus(&topology, &[], &[0]);
         assert_eq!(here.0[0].fast, Some(true));
         assert!(here.0[1..].iter().all(|cpu| cpu.fast == Some(false)));
-        assert_eq!(here.count() as u32, topology.cpus.iter().map(|cpu| cpu.id).max().unwrap() + 1);
+        let count = topology.cpus.iter().map(|cpu| cpu.id).max().unwrap() + 1;
+        assert_eq!(here.count() as u32, count);
+        let more = super::cpus(&topology, &[0, count + 1], &[0]);
+        assert_eq!((more.count() as u32, more.0[count as usize].fast), (count + 2, Some(false)));
     }
 }

@@ -31,9 +31,10 @@ impl Lavd {
         self.owners.values().any(|&owner| owner == id)
     }
 
-    fn hears_lock(&mut self, id: ThreadId, notice: LockNotice, lock: u64) {
+    fn hears_lock(&mut self, board: &Board, id: ThreadId, notice: LockNotice, lock: u64) {
         match notice {
-            LockNotice::Wanted => _ = self.wanted.insert(id, (lock, false)),
+            // On a real machine the thread may sleep already when this is heard.
+            LockNotice::Wanted => _ = self.wanted.insert(id, (lock, !board.runnable.contains(&id))),
             LockNotice::Taken => {
                 if self.wanted.remove(&id) == Some((lock, true)) {
                     self.owners.insert(lock, id);
@@ -62,9 +63,9 @@ impl Rule for Lavd {
         Rank::plain(u64::from(self.holds(id)))
     }
 
-    fn hears(&mut self, _: u64, _: &Board, event: &Event, _: &mut Vec<Answer>) {
+    fn hears(&mut self, _: u64, board: &Board, event: &Event, _: &mut Vec<Answer>) {
         match event {
-            Event::Lock(id, notice, lock) => self.hears_lock(*id, *notice, *lock),
+            Event::Lock(id, notice, lock) => self.hears_lock(board, *id, *notice, *lock),
             Event::Block(id) => {
                 if let Some((_, slept)) = self.wanted.get_mut(id) {
                     *slept = true;

@@ -22,6 +22,7 @@ mod openmp;
 mod packets;
 mod plugin;
 mod sched;
+mod sched_locks;
 mod sim;
 mod standstill;
 mod sweep;

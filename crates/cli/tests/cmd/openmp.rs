@@ -35,7 +35,7 @@ fn done(command: &mut Command) {
 }
 
 /// A folder with `bin/baton`, `lib/baton/openmp` where `library` is set, and the programs `omp` and `plain`.
-fn folder(library: bool) -> tempfile::TempDir {
+pub(crate) fn folder(library: bool) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
     std::fs::create_dir_all(at("bin")).unwrap();

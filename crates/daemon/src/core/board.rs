@@ -3,9 +3,9 @@
 use super::account::Had;
 use crate::input::{Begins, Why};
 use crate::setup::Setup;
-use baton_sched::ThreadId;
+use baton_sched::{LockNotice, ThreadId};
 use baton_units::CpuId;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What a thread does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +34,9 @@ pub(super) struct Thread {
     pub(super) wide_until: u64,
     /// Whether the kernel refuses to change its mask.
     pub(super) refused: bool,
+    /// The lock or barrier for which it waits, and the locks that it holds, as it has told.
+    pub(super) waits_for: Option<(LockNotice, u64)>,
+    pub(super) holds: BTreeSet<u64>,
 }
 
 impl Thread {
@@ -48,12 +51,16 @@ impl Thread {
             bound: None,
             wide_until: 0,
             refused: false,
+            waits_for: None,
+            holds: BTreeSet::new(),
         }
     }
 }
 
 struct Cpu {
     current: Option<ThreadId>,
+    /// Since when no thread of the run has had it, if none has.
+    free_since: u64,
     /// Number of threads that run on it or wait for it.
     load: u32,
     /// Since when the load has been zero.
@@ -75,6 +82,7 @@ impl Board {
         let cpus = setup.cpus.0.iter().zip(&setup.usable);
         let cpu = |(cpu, &on): (&baton_sched::Cpu, &bool)| Cpu {
             current: None,
+            free_since: 0,
             load: 0,
             idle_since: 0,
             on,
@@ -120,12 +128,13 @@ impl Board {
         self.cpus[cpu.0 as usize].current
     }
 
-    /// Whether the thread waits for a kind of CPUs that no thread of the run has: other programs have
-    /// them.
-    pub(super) fn waits_for_others(&self, id: ThreadId) -> bool {
+    /// Whether the thread waits for a kind of CPUs that no thread of the run has had since that time:
+    /// other programs have them. A CPU that a thread has just left is about to be the waiting one's.
+    pub(super) fn waits_for_others(&self, id: ThreadId, since: u64) -> bool {
         let State::Waits(cpu) = self.state(id) else { return false };
         let fast = self.is_fast(cpu);
-        self.cpus.iter().filter(|cpu| cpu.on && cpu.fast == fast).all(|cpu| cpu.current.is_none())
+        let is_others = |cpu: &Cpu| cpu.current.is_none() && cpu.free_since <= since;
+        self.cpus.iter().filter(|cpu| cpu.on && cpu.fast == fast).all(is_others)
     }
 
     /// Switches a CPU on or off. Returns whether it was not so before.
@@ -158,7 +167,9 @@ impl Board {
         if let State::Waits(cpu) | State::Runs(cpu) = before {
             let cpu = &mut self.cpus[cpu.0 as usize];
             cpu.load -= 1;
-            cpu.current = cpu.current.filter(|&current| current != id);
+            if cpu.current == Some(id) {
+                (cpu.current, cpu.free_since) = (None, now);
+            }
             if cpu.load == 0 {
                 cpu.idle_since = now;
             }
@@ -192,11 +203,15 @@ impl Board {
     }
 
     /// The CPU for which a thread waits that was last seen at `cpu`. If its mask does not have this
-    /// kind of CPU, the thread is on its way to the CPU on which the placement expects it.
+    /// kind of CPU, the kernel has moved the thread to one that the mask has: where the placement
+    /// expects the thread, or if it expects it nowhere, most likely the CPU with the fewest threads.
     pub(super) fn queue(&self, id: ThreadId, cpu: CpuId) -> CpuId {
         let Some(thread) = self.threads.get(&id) else { return cpu };
-        let leaves = thread.given.is_some_and(|fast| fast != self.is_fast(cpu));
-        thread.bound.filter(|_| leaves).map_or(cpu, |(to, _)| to)
+        let Some(fast) = thread.given.filter(|&fast| fast != self.is_fast(cpu)) else { return cpu };
+        let may_have = |cpu: &CpuId| self.is_usable(cpu.0) && self.is_fast(*cpu) == fast;
+        let bound = thread.bound.map(|(to, _)| to).filter(may_have);
+        let user = thread.begins.cpus.iter().copied().map(CpuId).filter(may_have);
+        bound.or_else(|| user.min_by_key(|cpu| self.cpus[cpu.0 as usize].load)).unwrap_or(cpu)
     }
 
     /// The threads that have been expected on another CPU for at least this time.

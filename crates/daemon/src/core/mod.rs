@@ -28,8 +28,8 @@ pub use account::Had;
 
 use crate::input::{Begins, Decision, Input, Why};
 use crate::setup::Setup;
-use baton_sched::ThreadId;
 use baton_sched::placement::{Class, Event, Placement};
+use baton_sched::{AppId, LockNotice, ThreadId};
 use baton_units::CpuId;
 use board::{Board, State};
 use std::collections::{BTreeMap, VecDeque};
@@ -66,6 +66,8 @@ enum Tell {
 pub struct Core {
     setup: Setup,
     placement: Box<dyn Placement>,
+    /// Whether the placement is told of locks.
+    hears_locks: bool,
     board: Board,
     now: u64,
     processes: BTreeMap<u32, Process>,
@@ -84,6 +86,7 @@ impl Core {
         let apps = setup.apps.len();
         let mut core = Core {
             board: Board::new(&setup),
+            hears_locks: placement.hears_locks() || placement.sees_futexes(),
             placement,
             now: 0,
             processes: BTreeMap::new(),
@@ -121,6 +124,11 @@ impl Core {
         self.board.is_usable(cpu.0)
     }
 
+    /// The application to which the thread belongs; `None` if the thread does not live.
+    pub fn app(&self, id: ThreadId) -> Option<AppId> {
+        self.board.threads.get(&id).map(|thread| thread.begins.app)
+    }
+
     /// The mask that the user gave the thread; `None` if the thread does not live.
     pub fn user(&self, id: ThreadId) -> Option<&[u32]> {
         self.board.threads.get(&id).map(|thread| &*thread.begins.cpus)
@@ -135,7 +143,18 @@ impl Core {
                 State::Runs(cpu) => ("runs", Some(cpu)),
             };
             let begins = &thread.begins;
-            Where { id, begins, state, cpu, given: thread.given, why: thread.why, known: thread.known }
+            let (waits_for, holds) = (thread.waits_for.map(|(notice, _)| notice), thread.holds.len());
+            Where {
+                id,
+                begins,
+                state,
+                cpu,
+                given: thread.given,
+                why: thread.why,
+                known: thread.known,
+                waits_for,
+                holds,
+            }
         })
     }
 
@@ -181,6 +200,7 @@ impl Core {
             Input::Ends(id) => self.ends(*id),
             Input::Mask(id, cpus) => self.user_changed(*id, cpus),
             Input::Refused(id) => self.refused(*id),
+            Input::Lock(id, notice, lock) => self.lock(*id, *notice, *lock),
             Input::Online(cpu, on) => self.online(*cpu, *on),
             Input::Tick => self.tick(),
         }
@@ -212,7 +232,7 @@ impl Core {
                 cpus(&begins.cpus)
             }
             Input::Runs(id, cpu) | Input::Waits(id, cpu) => lives(id).and_then(|()| cpus(&[cpu.0])),
-            Input::Sleeps(id) | Input::Ends(id) | Input::Refused(id) => lives(id),
+            Input::Sleeps(id) | Input::Ends(id) | Input::Refused(id) | Input::Lock(id, ..) => lives(id),
             Input::Mask(id, list) => lives(id).and_then(|()| cpus(list)),
             Input::Online(cpu, _) => cpus(&[cpu.0]),
             Input::Tick => Ok(()),
@@ -234,6 +254,10 @@ pub struct Where<'a> {
     pub why: Option<Why>,
     /// Whether the policy has been told of it.
     pub known: bool,
+    /// Whether it waits for a lock ([`LockNotice::Wanted`]) or at a barrier, and the number of locks
+    /// that it holds, as far as it has told.
+    pub waits_for: Option<LockNotice>,
+    pub holds: usize,
 }
 
 #[cfg(test)]

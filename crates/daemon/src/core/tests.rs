@@ -133,6 +133,27 @@ fn a_thread_with_room_is_not_narrowed_at_once() {
     assert!((108..=132).contains(&at), "{told:?}");
 }
 
+/// The other thread has just left the fast CPU, so that no other program is in the way.
+#[test]
+fn a_thread_with_room_comes_back_if_no_other_program_was_in_the_way() {
+    let mut inputs = vec![(0, old(0, 0, "0-1")), (0, old(1, 0, "0-1")), (MS, on(0, 1))];
+    inputs.extend([(2 * MS, on(0, 0)), (3 * MS, sleeps(0)), (4 * MS, on(1, 1)), (5 * MS, on(1, 0))]);
+    inputs.extend([(6 * MS, waits(0, 0)), (8 * MS, Input::Tick), (11 * MS, sleeps(1)), (12 * MS, Input::Tick)]);
+    inputs.push((13 * MS, on(0, 1)));
+    let (_, log) = run(setup("busy-fcs", "fast slow", 1), &inputs);
+    assert_eq!(decisions(&log)[2..], ["12 mask 0 0-1 room", "13 mask 0 0 move"]);
+}
+
+/// The kernel takes a thread off a CPU that its new mask lacks, after a record that it ran there.
+#[test]
+fn a_thread_waits_for_a_cpu_of_its_mask() {
+    let mut inputs = vec![(0, old(0, 0, "0-2")), (0, old(1, 0, "0-2")), (MS, waits(0, 1)), (MS, on(1, 0))];
+    inputs.extend([(2 * MS, on(0, 1)), (3 * MS, waits(0, 1))]);
+    let (core, log) = run(setup("busy-fcs", "fast slow slow", 1), &inputs);
+    assert_eq!(decisions(&log), ["1 mask 0 0 move"]);
+    assert_eq!(core.threads().next().map(|at| (at.state, at.cpu)), Some(("waits", Some(CpuId(0)))));
+}
+
 #[test]
 fn an_inherited_mask_is_widened_at_once() {
     let Input::Begins(id, child) = begins(0, 0, "0-1") else { unreachable!() };
@@ -176,6 +197,62 @@ fn a_fast_cpu_gets_one_of_two_new_threads() {
     inputs.extend(ticks(20, 20));
     let told = decisions(&run(setup("rr", "fast slow", 1), &inputs).1);
     assert_eq!(told, ["20 mask 0 0 move"]);
+}
+
+fn lock(id: u32, notice: LockNotice) -> Input {
+    Input::Lock(ThreadId(id), notice, 5)
+}
+
+/// A holder that another thread waits for takes the other's place on the fast CPU, and a thread that
+/// waits at a barrier makes room for one that has not arrived.
+#[test]
+fn crit_acts_on_what_threads_tell() {
+    let start = [(0, old(0, 0, "0-1")), (0, old(1, 0, "0-1")), (MS, on(0, 0)), (MS, on(1, 1))];
+    let swap = ["2 mask 1 0 swap; mask 0 1 swap"];
+    let of = |policy: &str, told: &[(u64, Input)]| {
+        decisions(&run(setup(policy, "fast slow", 1), &[&start[..], told].concat()).1)
+    };
+    let holder = [(2 * MS, lock(1, LockNotice::Taken)), (2 * MS, lock(0, LockNotice::Wanted))];
+    assert_eq!(of("crit", &holder), swap);
+    assert_eq!(of("busy-fcs", &holder), [""; 0], "it does not listen");
+    assert_eq!(of("crit", &[(2 * MS, lock(0, LockNotice::Arrived))]), swap);
+    let nobody = [(2 * MS, lock(1, LockNotice::Taken)), (2 * MS, lock(1, LockNotice::Left))];
+    assert_eq!(of("crit", &[&nobody[..], &[(2 * MS, lock(0, LockNotice::Wanted))]].concat()), [""; 0]);
+}
+
+/// `lavd` acts on a holder that has slept for its lock, as the kernel sees it; the thread may sleep before the
+/// daemon hears that it wants the lock.
+#[test]
+fn lavd_acts_on_a_holder_that_slept() {
+    let start = [(0, old(0, 0, "0-1")), (0, old(1, 0, "0-1")), (MS, on(0, 0)), (MS, on(1, 1))];
+    let (wants, takes) = ((2 * MS, lock(1, LockNotice::Wanted)), (4 * MS, lock(1, LockNotice::Taken)));
+    let of = |told: &[(u64, Input)]| decisions(&run(setup("lavd", "fast slow", 1), &[&start[..], told].concat()).1);
+    let swap = ["4 mask 1 0 swap; mask 0 1 swap"];
+    assert_eq!(of(&[wants.clone(), (3 * MS, sleeps(1)), (4 * MS, on(1, 1)), takes.clone()]), swap);
+    assert_eq!(of(&[(2 * MS, sleeps(1)), wants.clone(), (4 * MS, on(1, 1)), takes.clone()]), swap);
+    assert_eq!(of(&[wants, takes]), [""; 0], "it has not slept");
+}
+
+/// What a young process's threads tell is known when the policy hears of the process.
+#[test]
+fn locks_of_a_young_process_are_told_later() {
+    let mut inputs = vec![(0, begins(0, 0, "0-1")), (0, begins(1, 0, "0-1")), (MS, on(0, 0)), (MS, on(1, 1))];
+    inputs.extend([(2 * MS, lock(1, LockNotice::Taken)), (2 * MS, lock(0, LockNotice::Wanted))]);
+    inputs.extend(ticks(4, 20));
+    let (core, log) = run(setup("crit", "fast slow", 1), &inputs);
+    assert_eq!(decisions(&log), ["20 mask 1 0 swap; mask 0 1 swap"]);
+    let told: Vec<_> = core.threads().map(|at| (at.waits_for, at.holds)).collect();
+    assert_eq!(told, [(Some(LockNotice::Wanted), 0), (None, 1)]);
+}
+
+#[test]
+fn a_cpu_that_comes_on_is_used() {
+    let mut at_start = setup("busy-fcs", "slow fast", 1);
+    at_start.usable[1] = false;
+    let inputs = [(0, old(0, 0, "0-1")), (MS, on(0, 0)), (2 * MS, Input::Online(CpuId(1), true))];
+    let mut inputs = inputs.to_vec();
+    inputs.extend(ticks(4, 4));
+    assert_eq!(decisions(&run(at_start, &inputs).1), ["2 mask 0 1 move"]);
 }
 
 #[test]
@@ -223,6 +300,10 @@ fn history(steps: &[Step]) -> Vec<(u64, Input)> {
             (2, Some(_)) => Input::Online(CpuId(cpu), which % 3 != 0),
             (3, Some(id)) => Input::Mask(id, vec![cpu]),
             (4, Some(id)) if which % 5 == 0 => Input::Refused(id),
+            (13, Some(id)) => {
+                let notices = [LockNotice::Wanted, LockNotice::Taken, LockNotice::Left, LockNotice::Arrived];
+                Input::Lock(id, notices[which as usize % 4], cpu.into())
+            }
             (5..=8, Some(id)) => Input::Runs(id, CpuId(cpu)),
             (9..=10, Some(id)) => Input::Waits(id, CpuId(cpu)),
             (11..=12, Some(id)) => Input::Sleeps(id),
@@ -268,7 +349,7 @@ proptest! {
     /// every CPU's load is that of the threads on it.
     #[test]
     fn random_histories_replay(
-        policy in 0..6_usize,
+        policy in 0..crate::policies::POLICIES.len(),
         steps in prop::collection::vec((0..16_u8, 0..64_u32, 0..4_u32, 0..6 * MS), 1..300),
     ) {
         let policy = crate::policies::POLICIES[policy].name;

@@ -4,7 +4,7 @@ use super::board::{State, Thread};
 use super::{Core, FOLLOWS_NS, IDLES_NS, MATURE_NS, Process, Tell, WIDE_SLICES};
 use crate::input::{Begins, Decision, Why};
 use baton_sched::placement::Event;
-use baton_sched::{Affinity, Born, Nice, ThreadId};
+use baton_sched::{Affinity, Born, LockNotice, Nice, ThreadId};
 use baton_units::CpuId;
 use std::collections::BTreeSet;
 
@@ -49,6 +49,29 @@ impl Core {
             State::Asleep => {}
             State::Waits(_) | State::Runs(_) => self.enters(id),
         }
+        let Some(thread) = self.board.threads.get(&id).filter(|_| self.hears_locks) else { return };
+        let holds = thread.holds.iter().map(|&lock| (LockNotice::Taken, lock));
+        let told: Vec<(LockNotice, u64)> = holds.chain(thread.waits_for).collect();
+        told.into_iter().for_each(|(notice, lock)| self.tell(Event::Lock(id, notice, lock)));
+    }
+
+    /// The thread tells what it does with a lock or barrier.
+    pub(super) fn lock(&mut self, id: ThreadId, notice: LockNotice, lock: u64) {
+        let Some(thread) = self.board.threads.get_mut(&id) else { return };
+        match notice {
+            LockNotice::Wanted | LockNotice::Arrived => thread.waits_for = Some((notice, lock)),
+            LockNotice::Taken => {
+                thread.waits_for = None;
+                thread.holds.insert(lock);
+            }
+            LockNotice::Left => {
+                thread.waits_for = thread.waits_for.filter(|&(_, waits_for)| waits_for != lock);
+                thread.holds.remove(&lock);
+            }
+        }
+        if self.hears_locks && thread.known {
+            self.tell(Event::Lock(id, notice, lock));
+        }
     }
 
     /// Tells the placement that a thread that slept is in a CPU's queue or on the CPU.
@@ -83,6 +106,7 @@ impl Core {
 
     /// The thread has lost its CPU, and waits for it.
     fn loses(&mut self, id: ThreadId, cpu: CpuId) {
+        let cpu = self.board.queue(id, cpu);
         self.board.set(id, State::Waits(cpu), self.now);
         if self.knows(id) {
             self.tell(Event::Yields(id));
@@ -230,7 +254,7 @@ impl Core {
             let Some(at) = idle.iter().position(room) else { continue };
             idle.remove(at);
             let until = self.now.saturating_add(self.setup.slice_ns.saturating_mul(WIDE_SLICES));
-            let others = self.board.waits_for_others(id);
+            let others = self.board.waits_for_others(id, before);
             if let Some(thread) = self.board.threads.get_mut(&id).filter(|_| others) {
                 thread.wide_until = until;
             }

@@ -10,6 +10,7 @@ use crate::source::{Poll, Source, Switches};
 use crate::sys::proc;
 use baton_host::BadInput;
 use baton_host::launch::exec::Exec;
+use baton_machine::native::notices;
 use baton_sched::AppId;
 use std::collections::BTreeSet;
 use std::os::fd::AsFd;
@@ -18,13 +19,22 @@ use std::process::{Child, Stdio};
 /// The source, why it is not the better one, and the programs.
 type Begun = (Source, Option<String>, Started);
 
-/// Opens the source and starts the programs, which block these signals.
+/// What programs begin with.
+pub(super) struct With<'a> {
+    /// The variable by which the run's programs are known.
+    pub(super) programs: &'a str,
+    /// The path of each application's page.
+    pub(super) pages: Vec<String>,
+    /// The signals that they block.
+    pub(super) blocked: libc::sigset_t,
+}
+
+/// Opens the source and starts the programs.
 pub(super) fn begin_source(
     what: Programs,
     poll: bool,
     setup: &Setup,
-    programs: &str,
-    blocked: libc::sigset_t,
+    With { programs, pages, blocked }: With,
     live: &mut Live,
 ) -> Result<Begun, Error> {
     let (commands, to_stderr) = match what {
@@ -41,16 +51,19 @@ pub(super) fn begin_source(
     let usable = || (0..).zip(&setup.usable).filter(|(_, usable)| **usable).map(|(cpu, _)| cpu).collect();
     let online: Vec<u32> = proc::online().unwrap_or_else(usable);
     let (name, value) = programs.split_once('=').unwrap_or((programs, ""));
-    let (name, value) = (name.to_owned(), value.to_owned());
+    let run = (name.to_owned(), value.to_owned());
     // The events follow the descendants of the thread that opens them, so a thread that does nothing
     // else starts the programs.
     let starter = std::thread::spawn(move || {
         let switches = if poll { Err(None) } else { Switches::open(&online).map_err(Some) };
         let mut children = Vec::new();
-        for mut exec in commands {
+        for (at, mut exec) in commands.into_iter().enumerate() {
             let program = exec.name().to_owned();
-            exec.blocks(blocked);
-            match spawn(exec, (&name, &value), to_stderr) {
+            exec.blocks(blocked).set(&run.0, &run.1);
+            if let Some(page) = pages.get(at) {
+                exec.set(notices::VARIABLE, page);
+            }
+            match spawn(exec, to_stderr) {
                 Ok(child) => children.push((child, None)),
                 Err(error) => {
                     for (child, _) in &mut children {
@@ -77,8 +90,7 @@ pub(super) fn begin_source(
     Ok((source, because, Started::Children(children)))
 }
 
-fn spawn(mut exec: Exec, (name, value): (&str, &str), to_stderr: bool) -> std::io::Result<Child> {
-    exec.set(name, value);
+fn spawn(exec: Exec, to_stderr: bool) -> std::io::Result<Child> {
     let mut command = exec.into_command().map_err(std::io::Error::other)?;
     if to_stderr {
         command.stdout(Stdio::from(std::io::stderr().as_fd().try_clone_to_owned()?));

@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `begin` | the source is opened, and the programs are started or attached |
 //! | `masks` | masks as they are changed, and as they are found |
+//! | `pages` | what threads tell of locks, and the answers that they get |
 //!
 //! Every 4 ms the daemon reads what happened, gives it to the core, and changes the masks that the
 //! core decides. Before a thread's first change the journal has the mask that the thread must get
@@ -11,6 +12,7 @@
 
 mod begin;
 mod masks;
+mod pages;
 
 pub use begin::{check_attach, check_free, command_of};
 
@@ -20,12 +22,14 @@ use crate::given::Given;
 use crate::input::{Decision, Input};
 use crate::journal::{self, Key};
 use crate::live::{Known, Live};
+use crate::locks::Locks;
 use crate::log;
-use crate::report::{AppReport, Report};
+use crate::report::{AppReport, Report, Told};
 use crate::restore;
 use crate::setup::Setup;
 use crate::signals::{Came, Signals};
 use crate::source::{Source, snapshot};
+use crate::sys::page::Page;
 use crate::sys::ring::{Record, What};
 use crate::sys::{self, proc};
 use crate::times::Times;
@@ -121,6 +125,10 @@ struct Run {
     keys: BTreeMap<ThreadId, Key>,
     /// The masks that threads were given.
     given: Given,
+    /// What threads tell of locks.
+    locks: Locks,
+    /// The users' whole masks of threads whose masks a cpuset cuts.
+    cut: BTreeMap<ThreadId, Vec<u32>>,
     /// The CPUs that are on.
     online: Vec<u32>,
     /// Threads whose masks changed, and when; until each has been seen on one of the CPUs.
@@ -132,17 +140,22 @@ struct Run {
 
 struct Figures {
     notices: Times,
+    /// From the begin of a wait for a lock or at a barrier to its notice.
+    waits: Times,
     follows: Times,
     masks: u64,
     refused: u64,
     changed_own: u64,
+    cut: u64,
     lost: u64,
 }
 
 impl Run {
     fn begin(request: Request, blocked: libc::sigset_t) -> Result<Run, Error> {
         let Request { setup, what, dry_run, poll, log, watchdog, view } = request;
-        let [fast, slow] = [true, false].map(|fast| setup.of_kind(fast).into_iter().collect::<Vec<u32>>());
+        // All CPUs of both kinds, because those that are off may come on.
+        let [fast, slow] = [true, false].map(|fast| setup.all_of_kind(fast));
+        let unusable: Vec<u32> = (0..).zip(&setup.usable).filter(|(_, usable)| !**usable).map(|(cpu, _)| cpu).collect();
         let mut log = log.map(BufWriter::new);
         if let Some(log) = &mut log {
             let written = log.write_all(setup.text().as_bytes()).and_then(|()| log.flush());
@@ -155,6 +168,11 @@ impl Run {
             (false, Programs::Start { .. }) => Some(journal::Writer::begin(programs.clone(), fast, slow)),
             (false, Programs::Attach(_)) => Some(journal::Writer::begin("-".into(), fast, slow)),
         };
+        let journal = journal.map(|journal| {
+            let mut journal = journal?;
+            journal.absent(unusable)?;
+            Ok(journal)
+        });
         let journal = journal.transpose().map_err(Error::because("cannot write the journal"))?;
         let dog = match (&journal, watchdog) {
             (Some(journal), Some(command)) => Some(Watchdog::start(&command, journal.path())),
@@ -168,8 +186,12 @@ impl Run {
             }
         };
         let mut live = Live::default();
-        let begun = begin::begin_source(what, poll, &setup, &programs, blocked, &mut live);
-        let (source, source_because, started) = match begun {
+        let begun = pages::make(&setup, &what, dry_run).and_then(|pages| {
+            let paths = pages.iter().map(Page::path).collect();
+            let with = begin::With { programs: &programs, pages: paths, blocked };
+            Ok((begin::begin_source(what, poll, &setup, with, &mut live)?, pages))
+        });
+        let ((source, source_because, started), pages) = match begun {
             Ok(begun) => begun,
             Err(error) => {
                 journal.into_iter().for_each(journal::Writer::remove);
@@ -177,9 +199,10 @@ impl Run {
                 return Err(error);
             }
         };
-        let figures =
-            Figures { notices: Times::new(), follows: Times::new(), masks: 0, refused: 0, changed_own: 0, lost: 0 };
-        Ok(Run {
+        let times = [(); 3].map(|()| Times::new());
+        let [notices, waits, follows] = times;
+        let figures = Figures { notices, waits, follows, masks: 0, refused: 0, changed_own: 0, cut: 0, lost: 0 };
+        let run = Run {
             core: Core::new(setup),
             live,
             source,
@@ -193,12 +216,16 @@ impl Run {
             start,
             keys: BTreeMap::new(),
             given: Given::default(),
+            cut: BTreeMap::new(),
+            locks: Locks::new(pages, !dry_run),
             online: proc::online().unwrap_or_default(),
             checks: 0,
             changed: BTreeMap::new(),
             dry_run,
             figures,
-        })
+        };
+        run.tell_kinds();
+        Ok(run)
     }
 
     fn until_the_end(&mut self, signals: &Signals) -> Result<(), Error> {
@@ -211,6 +238,7 @@ impl Run {
             }
             let now = sys::now();
             self.look(now, first && matches!(self.started, Started::Attached))?;
+            self.look_at_pages(now)?;
             first = false;
             if now - checked >= CHECK_NS {
                 checked = now;
@@ -334,8 +362,12 @@ impl Run {
                     inputs.extend(self.change(id, &cpus, why)?);
                 }
             }
+            if let Input::Mask(..) = input {
+                self.locks.masks_changed();
+            }
             if let Input::Ends(id) = input {
                 self.changed.remove(&id);
+                self.cut.remove(&id);
                 self.given.ended(id);
                 if let (Some(key), Some(journal)) = (self.keys.remove(&id), &mut self.journal) {
                     journal.ended(key).map_err(Error::because("cannot write the journal"))?;
@@ -390,6 +422,8 @@ impl Run {
             AppReport { command: app.name.clone(), code, had }
         });
         let has_times = matches!(self.source, Source::Switches(_));
+        let (threads, without_room) = self.locks.threads();
+        let waits = self.figures.waits.percentiles();
         Report {
             policy: setup.policy.name,
             source: self.source.name(),
@@ -403,8 +437,10 @@ impl Run {
             given_back,
             notices: self.figures.notices.percentiles().filter(|_| has_times),
             follows: self.figures.follows.percentiles().filter(|_| has_times),
+            told: Told { heard: setup.policy.hears_locks, threads, without_room, waits },
             left_alone: self.live.left_alone() + self.figures.refused,
             changed_own: self.figures.changed_own,
+            cut: self.figures.cut,
             lost: self.figures.lost,
             watchdog_restarts: self.watchdog.as_ref().map_or(0, |watchdog| watchdog.starts - 1),
             log_failed: self.log_failed.map(|error| error.to_string()),

@@ -28,6 +28,14 @@ impl Source {
         }
     }
 
+    /// Whether nothing is seen of threads on one of these CPUs.
+    pub(crate) fn lacks(&self, cpus: &[u32]) -> bool {
+        match self {
+            Source::Switches(switches) => switches.lacks(cpus),
+            Source::Poll(_) => false,
+        }
+    }
+
     /// Returns what happened since the last call, in order of time.
     pub(crate) fn look(&mut self, now: u64) -> Vec<Record> {
         match self {

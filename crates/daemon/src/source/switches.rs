@@ -8,6 +8,7 @@ use std::io::Result;
 const SETTLED_NS: u64 = 100_000;
 
 pub(crate) struct Switches {
+    cpus: Vec<u32>,
     rings: Vec<Ring>,
     /// Records that were read and are too young.
     young: Vec<Record>,
@@ -21,7 +22,12 @@ impl Switches {
     /// If the kernel refuses one.
     pub(crate) fn open(cpus: &[u32]) -> Result<Switches> {
         let rings = cpus.iter().map(|&cpu| Ring::open(cpu)).collect::<Result<_>>()?;
-        Ok(Switches { rings, young: Vec::new(), lost: 0 })
+        Ok(Switches { cpus: cpus.to_vec(), rings, young: Vec::new(), lost: 0 })
+    }
+
+    /// Whether one of these CPUs has no ring.
+    pub(super) fn lacks(&self, cpus: &[u32]) -> bool {
+        !cpus.iter().all(|cpu| self.cpus.contains(cpu))
     }
 
     pub(super) fn look(&mut self, now: u64) -> Vec<Record> {

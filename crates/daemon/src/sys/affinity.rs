@@ -1,5 +1,6 @@
 //! The masks of threads.
 
+use baton_machine::discover::cpulist;
 use std::io::{Error, Result};
 
 /// Words of a mask: 8,192 CPUs.
@@ -20,6 +21,14 @@ pub(crate) fn get(tid: u32) -> Result<Vec<u32>> {
     // The kernel says how many bytes it has; a machine of 64 CPUs has eight.
     let cpus = (wrote as u32).saturating_mul(8).min(WORDS as u32 * BITS);
     Ok((0..cpus).filter(|&cpu| mask[(cpu / BITS) as usize] >> (cpu % BITS) & 1 != 0).collect())
+}
+
+/// Returns all of the thread's mask, also CPUs that are off; `None` if there is no such thread.
+pub(crate) fn whole(pid: u32, tid: u32) -> Option<Vec<u32>> {
+    let status = std::fs::read(format!("/proc/{pid}/task/{tid}/status")).ok()?;
+    let status = String::from_utf8_lossy(&status);
+    let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
+    cpulist::parse(list.trim()).filter(|cpus| !cpus.is_empty())
 }
 
 /// Lets the thread run on these CPUs only.
@@ -48,6 +57,7 @@ mod tests {
             let before = get(0).unwrap();
             set(own_tid(), &before[..1]).unwrap();
             assert_eq!(get(own_tid()).unwrap(), before[..1]);
+            assert_eq!(whole(std::process::id(), own_tid()).as_deref(), Some(&before[..1]));
             set(0, &before).unwrap();
             assert_eq!(get(0).unwrap(), before);
             assert_eq!(set(0, &[]).unwrap_err().raw_os_error(), Some(libc::EINVAL));

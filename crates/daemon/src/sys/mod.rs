@@ -3,10 +3,14 @@
 //! | file | holds |
 //! | --- | --- |
 //! | [`affinity`] | the masks of threads |
+//! | [`cpuset`] | the CPUs that the administrator leaves to a thread |
+//! | [`page`] | what an application's threads say of locks |
 //! | [`proc`] | processes and threads, from `/proc` |
 //! | [`ring`] | context switches of processes and their children, from perf events |
 
 pub(crate) mod affinity;
+pub(crate) mod cpuset;
+pub(crate) mod page;
 pub(crate) mod proc;
 pub(crate) mod ring;
 

@@ -30,6 +30,7 @@ Examples:
   baton sched --policy min-tlp -- ./app1 x :: ./app2 y      two applications
   baton sched --fast-cpus 0-3 --view -- ./app               name the fast CPUs, watch the threads
   baton sched --dry-run --log run.log -- ./app              decide, change nothing
+  baton sched --policy crit -- baton run --lock mcs ./app   by what threads tell of locks
   baton sched --attach 1234,1250                            programs that run already
   baton sched replay run.log                                the same decisions again
   baton sched restore                                       masks that a killed run left behind"
@@ -44,7 +45,7 @@ pub(crate) struct Args {
 /// Options of a run.
 #[derive(clap::Args)]
 struct RunArgs {
-    /// The policy that hands out the fast cores: busy-fcs, rr, min-tlp, pa, static-ipc or pa-speedup.
+    /// The policy that hands out the fast cores: busy-fcs, rr, min-tlp, pa, static-ipc, pa-speedup, crit or lavd.
     #[arg(long, default_value = "pa")]
     policy: String,
     /// The fast CPUs, such as 0-3,8. Left out: the fastest kind of cores that this machine reports.
@@ -82,7 +83,7 @@ struct RunArgs {
     programs: Vec<OsString>,
 }
 
-/// The subcommands.
+/// What `baton sched` does instead of a run.
 #[derive(clap::Subcommand)]
 enum Command {
     /// Give the inputs of a log to the policy again: are the decisions the same?

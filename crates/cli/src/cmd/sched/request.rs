@@ -23,6 +23,11 @@ const LOOP: Duration = Duration::from_millis(20);
 /// Makes the request.
 pub(super) fn of(options: RunArgs) -> anyhow::Result<Request> {
     let policy = policies::find(&options.policy)?;
+    if policy.hears_locks && !options.attach.is_empty() {
+        let why =
+            format!("the policy `{}` acts on what threads tell of locks; attached programs tell nothing", policy.name);
+        return Err(BadInput::new(why).hint("start the program: baton sched --policy crit -- baton run ./app").into());
+    }
     let parts = parts(&options.programs)?;
     if parts.is_empty() && options.attach.is_empty() {
         return Err(BadInput::new("no program is named").hint("baton sched -- ./app, or --attach PID").into());
@@ -47,7 +52,7 @@ pub(super) fn of(options: RunArgs) -> anyhow::Result<Request> {
     let topology = Topology::discover();
     let allowed = discover::allowed_cpus();
     let fast = fast_cpus(options.fast_cpus.as_deref(), &topology, &allowed)?;
-    let cpus = setup::cpus(&topology, &fast);
+    let cpus = setup::cpus(&topology, &discover::possible_cpus(), &fast);
     let online: Vec<u32> = topology.cpus.iter().map(|cpu| cpu.id).collect();
     let usable = (0..cpus.count() as u32).map(|cpu| online.contains(&cpu) && allowed.contains(&cpu)).collect();
     let apps = names.into_iter().zip(speedups).map(|(name, speedup)| App { name, speedup }).collect();

@@ -1,7 +1,8 @@
 //! Statistics at the end, and the live view.
 
 use crate::ui;
-use baton_daemon::core::Core;
+use baton_daemon::LockNotice;
+use baton_daemon::core::{Core, Where};
 use baton_daemon::report::{Had, Percentiles, Report};
 use baton_daemon::run::View;
 use baton_machine::discover::cpulist;
@@ -49,9 +50,19 @@ pub(super) fn text(report: &Report) -> String {
     };
     line("from a context switch to its notice", report.notices);
     line("from a new mask to running under it", report.follows);
+    line("from a wait for a lock or barrier to its notice", report.told.waits);
+    if report.told.heard && report.told.threads == 0 {
+        let policy = report.policy;
+        let _ =
+            writeln!(out, "no thread told of locks, so {policy} had nothing to act on: start programs with baton run");
+    } else if report.told.heard {
+        let _ = writeln!(out, "{} threads told of locks", report.told.threads);
+    }
     let counts = [
         (report.left_alone, "threads left alone (real-time, deadline, or refused by the kernel)"),
         (report.changed_own, "masks that the programs changed themselves"),
+        (report.cut, "masks that a cpuset cut"),
+        (report.told.without_room, "threads that could not tell of locks: all rows of the page were in use"),
         (report.lost, "records lost; the threads' states were read anew"),
         (report.watchdog_restarts, "times the watchdog was started again"),
     ];
@@ -101,18 +112,26 @@ fn drawn(core: &Core, elapsed: u64) -> String {
         };
         let app = at.begins.app.0 as usize;
         let class = core.classes()[app].name();
-        vec![
-            apps[app].name.clone(),
-            class.into(),
-            at.begins.tid.to_string(),
-            at.state.into(),
-            cpu,
-            mask.into(),
-            why.into(),
-        ]
+        let tid = at.begins.tid.to_string();
+        vec![apps[app].name.clone(), class.into(), tid, at.state.into(), lock(at), cpu, mask.into(), why.into()]
     });
-    let table =
-        ui::table(&["application", "class", "thread", "state", "CPU", "may use", "why"], &rows.collect::<Vec<_>>());
+    let table = ui::table(
+        &["application", "class", "thread", "state", "lock", "CPU", "may use", "why"],
+        &rows.collect::<Vec<_>>(),
+    );
     let hidden = (all - asleep).saturating_sub(ROWS);
     format!("{:.1} s: {all} threads, {asleep} sleep, {hidden} more than shown\n{table}", elapsed as f64 / 1e9)
+}
+
+/// What a thread has told of locks and barriers. A thread that waits and runs spins.
+fn lock(at: &Where) -> String {
+    let spins = at.state != "sleeps";
+    match at.waits_for {
+        Some(LockNotice::Arrived) if spins => "spins at a barrier".into(),
+        Some(LockNotice::Arrived) => "waits at a barrier".into(),
+        Some(_) if spins => "spins".into(),
+        Some(_) => "waits".into(),
+        None if at.holds == 0 => String::new(),
+        None => format!("holds {}", at.holds),
+    }
 }
