@@ -5,6 +5,7 @@ use crate::environment::environment;
 use crate::events;
 use crate::process::place;
 use baton_machine::Native;
+use baton_omp::tasks::depend::ALL;
 use baton_omp::tasks::{Clauses, Data, Depend, Kind};
 use baton_omp::team::{Context, Function};
 use core::alloc::Layout;
@@ -104,7 +105,9 @@ pub(crate) unsafe fn depends(list: *const usize) -> Vec<Depend> {
     // SAFETY: the caller says that the compiler built the list; only words that its counts announce
     // are read.
     let word = |at: usize| unsafe { list.add(at).read() };
-    let plain = |at: usize, reads: bool| Depend { address: word(at), reads };
+    // A null address that is written stands for all memory.
+    let address = |at: usize, reads: bool| if word(at) == 0 && !reads { ALL } else { word(at) };
+    let plain = |at: usize, reads: bool| Depend { address: address(at, reads), reads };
     if word(0) != 0 {
         let (count, writes) = (word(0), word(1));
         return (0..count).map(|n| plain(2 + n, n >= writes)).collect();

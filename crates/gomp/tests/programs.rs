@@ -225,8 +225,7 @@ fn functions_of_newer_compilers_are_there() {
     let Some(folder) = built() else { return };
     compile(folder.path(), "newer");
     let output = run(limited(folder.path(), "newer", &[]).env("LD_LIBRARY_PATH", folder.path()));
-    let expected =
-        "accessible 1 0, mapped 1 1\nexplicit 0 2\ncopied 14 2, 0 failed, 0 0 10 2, after 1\nno device 1 1\n";
+    let expected = "accessible 1 0, mapped 1 1\nexplicit 0 2\ncopied 14 2, 0 failed, 0 0 10 2, after 1\nno device 1 1\nall memory 2\n";
     assert_eq!(String::from_utf8(output.stdout).unwrap(), expected);
 }
 

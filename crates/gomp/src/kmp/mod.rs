@@ -20,9 +20,11 @@
 //! | [`taskloop`] | loops that are cut into tasks |
 //! | [`reductions`] | reductions over tasks |
 //! | [`private`] | copies of threadprivate variables |
-//! | [`atomic`] | atomic updates by calls |
+//! | [`atomic`] | atomic updates by a function of the compiler's |
+//! | [`atomic_types`] | atomic updates by type |
 
 pub mod atomic;
+pub mod atomic_types;
 pub mod bounds;
 pub mod cancel;
 pub mod depends;

@@ -203,35 +203,52 @@ unsafe fn list<T>(count: i32, variables: *const T) -> &'static [T] {
     unsafe { core::slice::from_raw_parts(variables, count.max(0) as usize) }
 }
 
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn __kmpc_taskred_init(_thread: i32, count: i32, variables: *const Variable) -> *mut c_void {
-    let place = place();
-    if place.team().size == 1 {
-        return core::ptr::null_mut();
-    }
-    // SAFETY: the compiler passes `count` variables.
-    let variables = unsafe { list(count, variables) };
-    register(place, block(variables, &[], place.team().size, 1), variables)
-}
-
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn __kmpc_task_reduction_init(_thread: i32, count: i32, old: *const OldVariable) -> *mut c_void {
-    let place = place();
-    if place.team().size == 1 {
-        return core::ptr::null_mut();
-    }
+/// The variables of a list of the old form, and their initialisers.
+fn renewed(old: &[OldVariable]) -> (Vec<Variable>, Vec<Option<Fini>>) {
     let new = |old: &OldVariable| {
         let OldVariable { shared, bytes, fini, combine, flags, .. } = *old;
         Variable { shared, original: shared, bytes, init: None, fini, combine, flags }
     };
-    // SAFETY: the compiler passes `count` variables.
-    let old = unsafe { list(count, old) };
-    let variables: Vec<Variable> = old.iter().map(new).collect();
-    let inits: Vec<Option<Fini>> = old.iter().map(|old| old.init).collect();
-    register(place, block(&variables, &inits, place.team().size, 1), &variables)
+    (old.iter().map(new).collect(), old.iter().map(|old| old.init).collect())
+}
+
+/// Begins reductions over the tasks of the innermost group.
+fn begin(variables: &[Variable], old: &[Option<Fini>]) -> *mut c_void {
+    let place = place();
+    match place.team().size {
+        1 => core::ptr::null_mut(),
+        size => register(place, block(variables, old, size, 1), variables),
+    }
 }
 
 /// Begins reductions with the modifier `task`. Every thread of the team calls this.
+fn begin_in_all(variables: &[Variable], old: &[Option<Fini>]) -> *mut c_void {
+    let (place, size) = (place(), place().team().size);
+    place.begin_group(true);
+    if size == 1 {
+        return core::ptr::null_mut();
+    }
+    // The first thread to come makes the block, and the work-share hands it to the others.
+    let make = || Work { reductions: block(variables, old, size, size).expose_provenance(), ..Work::default() };
+    place.enter(make);
+    let block = core::ptr::with_exposed_provenance(place.work.get().reductions);
+    place.leave();
+    register(place, block, variables)
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __kmpc_taskred_init(_thread: i32, count: i32, variables: *const Variable) -> *mut c_void {
+    // SAFETY: the compiler passes `count` variables.
+    begin(unsafe { list(count, variables) }, &[])
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __kmpc_task_reduction_init(_thread: i32, count: i32, old: *const OldVariable) -> *mut c_void {
+    // SAFETY: as above.
+    let (variables, inits) = renewed(unsafe { list(count, old) });
+    begin(&variables, &inits)
+}
+
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __kmpc_taskred_modifier_init(
     _at: *const Ident,
@@ -240,19 +257,21 @@ pub unsafe extern "C" fn __kmpc_taskred_modifier_init(
     count: i32,
     variables: *const Variable,
 ) -> *mut c_void {
-    let (place, size) = (place(), place().team().size);
-    place.begin_group(true);
-    if size == 1 {
-        return core::ptr::null_mut();
-    }
-    // SAFETY: the compiler passes `count` variables.
-    let variables = unsafe { list(count, variables) };
-    // The first thread to come makes the block, and the work-share hands it to the others.
-    let make = || Work { reductions: block(variables, &[], size, size).expose_provenance(), ..Work::default() };
-    place.enter(make);
-    let block = core::ptr::with_exposed_provenance(place.work.get().reductions);
-    place.leave();
-    register(place, block, variables)
+    // SAFETY: as above.
+    begin_in_all(unsafe { list(count, variables) }, &[])
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __kmpc_task_reduction_modifier_init(
+    _at: *const Ident,
+    _thread: i32,
+    _of_share: i32,
+    count: i32,
+    old: *const OldVariable,
+) -> *mut c_void {
+    // SAFETY: as above.
+    let (variables, inits) = renewed(unsafe { list(count, old) });
+    begin_in_all(&variables, &inits)
 }
 
 #[unsafe(no_mangle)]

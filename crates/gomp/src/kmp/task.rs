@@ -7,7 +7,7 @@
 
 use crate::environment::environment;
 use crate::events;
-use crate::kmp::depends::{self, Depends, Listed};
+use crate::kmp::depends::{self, Listed};
 use crate::kmp::ident::{Ident, number};
 use crate::kmp::reductions;
 use crate::later;
@@ -15,7 +15,7 @@ use crate::process::place;
 use crate::tasks::begins_at_once;
 use baton_machine::Native;
 use baton_omp::Outer;
-use baton_omp::tasks::{Clauses, Event, Kind, Shared};
+use baton_omp::tasks::{Clauses, Depend, Event, Kind, Shared};
 use baton_omp::team::Context;
 use core::alloc::Layout;
 use core::cell::{Cell, RefCell};
@@ -206,20 +206,15 @@ impl Handle {
     ///
     /// # Safety
     /// The compiler has filled the task in, and does not use it any more.
-    pub(crate) unsafe fn submit(self, place: &Context<Native>, depends: Depends, kind: Kind, deferred: bool) {
+    pub(crate) unsafe fn submit(self, place: &Context<Native>, depends: Vec<Depend>, kind: Kind, deferred: bool) {
         let is_final = self.is_final(place);
         if self.is(PROXY) {
             self.event(place);
         }
         let event = self.head().event.borrow().as_ref().map(|(event, _)| event.clone());
         let kind = if event.is_some() { Kind::Detached } else { kind };
-        let Depends { list, all } = depends;
-        if all {
-            // The thread waits for all earlier tasks, and later ones come after this one.
-            place.taskwait();
-        }
-        if all || !deferred || begins_at_once(place, kind, &list) {
-            place.await_dependences(&list);
+        if !deferred || begins_at_once(place, kind, &depends) {
+            place.await_dependences(&depends);
             // SAFETY: by contract.
             place.run_at_once(is_final, || unsafe { self.run(place.task_cancelled()) });
             if let Some(event) = event {
@@ -230,7 +225,7 @@ impl Handle {
         }
         // SAFETY: the compiler wrote the priority if the flag says so.
         let priority = if self.is(PRIORITY) { unsafe { (*self.0).priority }.min(environment().priority) } else { 0 };
-        let clauses = Clauses { is_final, priority, depends: list, event, constructed: true };
+        let clauses = Clauses { is_final, priority, depends, event, constructed: true };
         // SAFETY: the memory has room for an address.
         let fill = |data: *mut c_void| unsafe { data.cast::<*mut Task>().write(self.0) };
         place.defer(deferred_task, Layout::new::<*mut Task>(), fill, clauses);
@@ -279,7 +274,7 @@ pub unsafe extern "C" fn __kmpc_omp_task(_at: *const Ident, _thread: i32, task: 
         if task.head().runs.get() {
             task.head().again.set(true);
         } else {
-            task.submit(place(), Depends::none(), Kind::Plain, true);
+            task.submit(place(), Vec::new(), Kind::Plain, true);
         }
     }
     0
@@ -342,11 +337,7 @@ pub unsafe extern "C" fn __kmpc_omp_wait_deps(
     further: *const Listed,
 ) {
     // SAFETY: the compiler passes both lists.
-    let depends = unsafe { depends::read([(count, list), (more, further)]) };
-    if depends.all {
-        place().taskwait();
-    }
-    place().await_dependences(&depends.list);
+    place().await_dependences(&unsafe { depends::read([(count, list), (more, further)]) });
 }
 
 /// A taskwait with dependences; with `nowait` it becomes an empty task that has them.
@@ -362,11 +353,10 @@ pub unsafe extern "C" fn __kmpc_omp_taskwait_deps_51(
 ) {
     // SAFETY: the compiler passes both lists.
     unsafe {
-        let depends = depends::read([(count, list), (more, further)]);
-        if nowait == 0 || depends.all {
+        if nowait == 0 {
             __kmpc_omp_wait_deps(at, thread, count, list, more, further);
         } else {
-            later::later(depends.list, || ());
+            later::later(depends::read([(count, list), (more, further)]), || ());
         }
     }
 }

@@ -3,7 +3,6 @@
 #![allow(clippy::missing_safety_doc, reason = "the compiler calls these; LLVM documents the interface")]
 
 use crate::kmp::bounds::{count, value};
-use crate::kmp::depends::Depends;
 use crate::kmp::ident::Ident;
 use crate::kmp::task::{Handle, Task};
 use crate::process::place;
@@ -72,7 +71,7 @@ impl Pattern {
                     if let Some(duplicate) = self.duplicate {
                         duplicate(copy.0, self.task, i32::from(to == count));
                     }
-                    copy.submit(place, Depends::none(), Kind::OfLoop, deferred);
+                    copy.submit(place, Vec::new(), Kind::OfLoop, deferred);
                 }
             }
         }

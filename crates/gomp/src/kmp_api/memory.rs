@@ -38,6 +38,9 @@ pub extern "C" fn kmp_malloc(bytes: usize) -> *mut c_void {
 
 #[unsafe(no_mangle)]
 pub extern "C" fn kmp_aligned_malloc(bytes: usize, alignment: usize) -> *mut c_void {
+    if !alignment.is_power_of_two() {
+        return core::ptr::null_mut();
+    }
     memory::omp_aligned_alloc(alignment, bytes, DEFAULT)
 }
 

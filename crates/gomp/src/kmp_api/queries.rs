@@ -86,8 +86,10 @@ pub extern "C" fn omp_control_tool(_command: i32, _modifier: i32, _argument: *mu
     -2
 }
 
-/// Milliseconds for which a worker tries before it sleeps; KMP_BLOCKTIME sets them before `main`.
-static BLOCKTIME: AtomicI32 = AtomicI32::new(200);
+/// What `kmp_set_blocktime` set; -1: nothing.
+static BLOCKTIME: AtomicI32 = AtomicI32::new(-1);
+/// The milliseconds that LLVM's library returns if nothing is set.
+const LLVM_BLOCKTIME: i32 = 200;
 /// Bytes of a worker's stack; 0: as the environment says.
 static STACK: AtomicUsize = AtomicUsize::new(0);
 const SERIAL: i32 = 1;
@@ -103,7 +105,14 @@ pub extern "C" fn kmp_set_blocktime(milliseconds: i32) {
 
 #[unsafe(no_mangle)]
 pub extern "C" fn kmp_get_blocktime() -> i32 {
-    BLOCKTIME.load(Relaxed)
+    let (set, settings) = (BLOCKTIME.load(Relaxed), &runtime().settings);
+    match (settings.spin, settings.block_ns) {
+        _ if set >= 0 => set,
+        (Some(0), _) => 0,
+        (Some(_), _) => i32::MAX,
+        (None, Some(nanoseconds)) => (nanoseconds / 1_000_000) as i32,
+        (None, None) => LLVM_BLOCKTIME,
+    }
 }
 
 /// Workers' stacks are as the environment says.

@@ -4,6 +4,7 @@
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 typedef int in_task(void);
 typedef void *mapped(const void *, int);
@@ -57,6 +58,18 @@ int main(void) {
 #pragma omp taskwait
         printf("copied %d %d, %d failed, %d %d %d %d, after %d\n", seen, to[1], failed, square[0], square[1], square[2], square[3], after);
         printf("no device %d %d\n", copies(to, from, 4, 0, 0, 7, host, 0, NULL) != 0, rect(NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL) > 2);
+        // A task that depends on all memory follows both writers; a reader of an address that is new follows that task.
+        int first = 0, second = 0, other = 0, both = 0;
+#pragma omp task depend(out : first) shared(first)
+        usleep(20000), first = 1;
+#pragma omp task depend(out : second) shared(second)
+        usleep(20000), second = 1;
+        void *all[] = {(void *)1, (void *)1, NULL};
+        waits(all);
+#pragma omp task depend(in : other) shared(both, first, second)
+        both = first + second;
+#pragma omp taskwait
+        printf("all memory %d\n", both);
     }
     return 0;
 }

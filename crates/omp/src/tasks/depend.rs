@@ -14,12 +14,16 @@ use std::collections::HashMap;
 /// A dependence: what a task declares about an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Depend {
-    /// The address.
+    /// The address; [`ALL`]: every address (`omp_all_memory`).
     pub address: usize,
     /// Whether the task only reads (`in`). Tasks with any other dependence (`out`, `inout`,
     /// `mutexinoutset`) run one after another.
     pub reads: bool,
 }
+
+/// The address of a dependence on all memory: the child follows all earlier children with
+/// dependences, and all later ones follow it.
+pub const ALL: usize = usize::MAX;
 
 /// A child with dependences, as its siblings see it.
 pub(crate) struct Node<M: Machine> {
@@ -236,22 +240,38 @@ pub(crate) struct Table<M: Machine> {
     places: HashMap<usize, usize>,
     /// The number of children that were entered.
     children: u64,
+    /// The last child that depends on all memory. It is the writer of each address that was not
+    /// named before it.
+    all: Option<Shared<M, Node<M>>>,
+}
+
+fn is_of_all(depends: &[Depend]) -> bool {
+    depends.iter().any(|depend| depend.address == ALL)
 }
 
 impl<M: Machine> Table<M> {
     pub(crate) fn new() -> Self {
-        Table { known: Vec::new(), places: HashMap::new(), children: 0 }
+        Table { known: Vec::new(), places: HashMap::new(), children: 0, all: None }
     }
 
     /// The earlier children that a new child with these dependences waits for, each once.
     pub(crate) fn earlier(&self, depends: &[Depend]) -> Vec<Shared<M, Node<M>>> {
         let mut earlier: Vec<Shared<M, Node<M>>> = Vec::new();
-        for depend in depends {
-            let Some(&place) = self.places.get(&depend.address) else { continue };
-            let known = &self.known[place];
-            let readers = if depend.reads { &[][..] } else { &known.readers[..] };
-            // A node that only this table refers to is done, so it need not be waited for.
-            earlier.extend(known.writer.iter().chain(readers).filter(|node| node.is_shared()).cloned());
+        // A node that only this table refers to is done, so it need not be waited for.
+        let mut add = |writer: &Option<Shared<M, Node<M>>>, readers: &[Shared<M, Node<M>>]| {
+            earlier.extend(writer.iter().chain(readers).filter(|node| node.is_shared()).cloned());
+        };
+        if is_of_all(depends) {
+            add(&self.all, &[]);
+            self.known.iter().for_each(|known| add(&known.writer, &known.readers));
+        } else {
+            for depend in depends {
+                match self.places.get(&depend.address).map(|place| &self.known[*place]) {
+                    Some(known) if depend.reads => add(&known.writer, &[]),
+                    Some(known) => add(&known.writer, &known.readers),
+                    None => add(&self.all, &[]),
+                }
+            }
         }
         earlier.sort_by_key(|node| node.number);
         earlier.dedup_by_key(|node| node.number);
@@ -263,7 +283,7 @@ impl<M: Machine> Table<M> {
         let place = *self.places.entry(address).or_insert(self.known.len());
         if place == self.known.len() {
             let ends = M::is_checked_for_races().then(|| Shared::new(Ends { writers: 0, readers: 0 }));
-            self.known.push(Known { writer: None, readers: Vec::new(), most: 16, ends });
+            self.known.push(Known { writer: self.all.clone(), readers: Vec::new(), most: 16, ends });
         }
         place
     }
@@ -271,6 +291,10 @@ impl<M: Machine> Table<M> {
     /// What a checker of races is told of a child with these dependences. Addresses that no child
     /// has named are left out.
     pub(crate) fn orders(&self, depends: &[Depend]) -> Vec<Order<M>> {
+        if is_of_all(depends) {
+            let ends = self.known.iter().filter_map(|known| known.ends.clone());
+            return ends.map(|at| Order { at, reads: false }).collect();
+        }
         let order = |depend: &Depend| {
             let at = self.known[*self.places.get(&depend.address)?].ends.clone()?;
             Some(Order { at, reads: depend.reads })
@@ -281,14 +305,23 @@ impl<M: Machine> Table<M> {
     /// Enters a new child. If it names an address both as reader and as writer, it counts as a
     /// writer.
     pub(crate) fn enter(&mut self, depends: &[Depend]) -> Shared<M, Node<M>> {
+        let of_all = is_of_all(depends);
         let orders = if M::is_checked_for_races() {
-            depends.iter().for_each(|depend| _ = self.place(depend.address));
+            depends.iter().filter(|_| !of_all).for_each(|depend| _ = self.place(depend.address));
             self.orders(depends)
         } else {
             Vec::new()
         };
         let node = Node::new(self.children, orders);
         self.children += 1;
+        if of_all {
+            for known in &mut self.known {
+                known.readers.clear();
+                known.writer = Some(node.clone());
+            }
+            self.all = Some(node.clone());
+            return node;
+        }
         // Writers are entered last: a writer replaces all that was entered for the address, this
         // child's reading included.
         let writes = depends.iter().filter(|depend| !depend.reads);
