@@ -342,3 +342,29 @@ impl<M: Machine> Table<M> {
         node
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use baton_machine::Native;
+
+    fn on(address: usize, reads: bool) -> [Depend; 1] {
+        [Depend { address, reads }]
+    }
+
+    #[test]
+    fn a_child_on_all_memory_follows_all_and_is_followed_by_all() {
+        let mut table = Table::<Native>::new();
+        let earlier = |table: &Table<Native>, depends: [Depend; 1]| -> Vec<u64> {
+            table.earlier(&depends).iter().map(|node| node.number).collect()
+        };
+        let mut not_done = vec![table.enter(&on(8, false)), table.enter(&on(16, true))];
+        assert_eq!(earlier(&table, on(ALL, false)), [0, 1]);
+        not_done.push(table.enter(&on(ALL, false)));
+        // An address that was named before, and a new one.
+        assert_eq!((earlier(&table, on(16, true)), earlier(&table, on(24, true))), (vec![2], vec![2]));
+        not_done.push(table.enter(&on(24, true)));
+        assert_eq!(earlier(&table, on(24, false)), [2, 3]);
+        assert_eq!(earlier(&table, on(ALL, false)), [2, 3]);
+    }
+}
