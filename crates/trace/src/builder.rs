@@ -6,6 +6,7 @@ use crate::meta::Meta;
 use crate::process::{Process, ProcessIndex, Thread};
 use crate::trace::{Content, Trace};
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 /// Collects events in any order; [`TraceBuilder::build`] sorts them. Events with equal times keep
 /// the order in which they were pushed.
@@ -118,6 +119,7 @@ impl TraceBuilder {
             object_names: self.object_names,
             losses: Vec::new(),
             content: Content::Memory(self.events),
+            changes: OnceLock::new(),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Sets of kinds of events: for passes over a trace that need only rare kinds, and for telling
 //! which kinds a segment contains.
 
-use crate::event::{OffReason, SiteId, What};
+use crate::event::{Lock, LockKind, Mode, OffReason, SiteId, What};
 
 /// A set of kinds of events, with a bit for each kind byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +24,20 @@ impl Kinds {
         Kinds::of(&[What::OffCpu { tid: 0, reason: OffReason::Unknown }, What::OnCpu { tid: 0, cpu: 0 }]);
     /// [`What::Sample`] only.
     pub const SAMPLES: Kinds = Kinds::of(&[What::Sample { code: 0, micros: 0 }]);
+    /// [`What::TryFail`] of locks of all kinds.
+    pub const TRIES: Kinds = Kinds::tries();
     pub(crate) const NONE: Kinds = Kinds([0; 4]);
+
+    const fn tries() -> Kinds {
+        let (mut kinds, mut at) = (Kinds::NONE, 0);
+        while at < LockKind::ALL.len() {
+            let lock = Lock { address: 0, kind: LockKind::ALL[at] };
+            kinds.add(What::TryFail { lock, mode: Mode::Exclusive, site: SiteId::UNKNOWN }.encode().code);
+            kinds.add(What::TryFail { lock, mode: Mode::Shared, site: SiteId::UNKNOWN }.encode().code);
+            at += 1;
+        }
+        kinds
+    }
 
     /// Returns the set of the kinds of the given events. Private, because the reader relies on sets
     /// that contain both kinds of context switches or none.

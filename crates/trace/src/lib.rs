@@ -100,4 +100,4 @@ pub use meta::Meta;
 pub use open::ReadError;
 pub use process::{Module, Process, ProcessIndex, Thread};
 pub use reader::{Loss, LossKind};
-pub use trace::{Events, Trace};
+pub use trace::{Events, Interpreted, Trace};

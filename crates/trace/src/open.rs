@@ -12,6 +12,7 @@ use crate::trace::{Content, Trace};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 /// Why a trace cannot be opened. If at least one events file can be used, the trace opens, with a
 /// [`Loss`] for each fault of a file.
@@ -128,6 +129,7 @@ fn assemble(scans: Vec<(Scan, File)>, mut losses: Vec<Loss>) -> Trace {
         object_names: BTreeMap::new(),
         losses: Vec::new(),
         content: Content::Memory(Vec::new()),
+        changes: OnceLock::new(),
     };
     let mut segments = Segments::new(clock.origin);
     for (mut scan, file) in scans {

@@ -8,6 +8,11 @@ use crate::meta::Meta;
 use crate::process::{Module, Process, ProcessIndex, Thread};
 use crate::reader::{Loss, Merge, Segments};
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+mod tried;
+
+pub use tried::Interpreted;
 
 /// A synchronization trace: read from a directory ([`Trace::open`]) or built in memory
 /// ([`crate::TraceBuilder`]).
@@ -27,6 +32,8 @@ pub struct Trace {
     /// Everything that is missing in the trace, and why. Empty if the trace is complete.
     pub losses: Vec<Loss>,
     pub(crate) content: Content,
+    /// The events that [`Trace::interpreted_events`] shows as others; found when first asked for.
+    pub(crate) changes: OnceLock<tried::Changes>,
 }
 
 pub(crate) enum Content {
@@ -56,10 +63,16 @@ impl Trace {
         })
     }
 
-    /// Returns the events of the complete part of the trace, up to [`Trace::complete_until`].
+    /// Returns all events by time, with loops that try a lock until they get it shown as waits.
+    pub fn interpreted_events(&self) -> Interpreted<'_> {
+        Interpreted::new(self.events(), self.changes.get_or_init(|| tried::changes(self)))
+    }
+
+    /// Returns the events of the complete part of the trace, up to [`Trace::complete_until`], as
+    /// [`Trace::interpreted_events`] shows them.
     pub fn complete_events(&self) -> impl Iterator<Item = Event> + use<'_> {
         let end = self.complete_until().unwrap_or(Ticks(u64::MAX));
-        self.events().take_while(move |event| event.time <= end)
+        self.interpreted_events().take_while(move |event| event.time <= end)
     }
 
     /// Returns the number of events of all threads.

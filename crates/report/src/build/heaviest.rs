@@ -1,7 +1,7 @@
 //! The locks whose critical sections take most of the critical path. Only sections count during
 //! which another thread waited for the lock; others are the program's own work.
 
-use super::nested::{Inner, inside};
+use super::nested::{Inner, inside, most_awaited};
 use super::own_locks::WORTH_A_STEP;
 use crate::format::{lock_phrase, percent, quoted};
 use crate::model::{NextStep, Report, Site, ratio};
@@ -20,7 +20,7 @@ pub(super) struct Heaviest<'a> {
     asleep: f64,
     /// The part of `share` in which the holder is ready and has no CPU.
     ready: f64,
-    /// The site with the longest total hold time.
+    /// The site that other threads waited for longest.
     site: Option<&'a Site>,
     /// The class of locks that are taken inside of these sections, if its time there on the path is
     /// more than half of the time that `share` stands for.
@@ -57,7 +57,6 @@ pub(super) fn heaviest(report: &Report) -> Option<Heaviest<'_>> {
     }
     let (number, times) = classes.into_iter().max_by_key(|(class, times)| (times.all, Reverse(*class)))?;
     let class = report.classes.get(number as usize)?;
-    let sites = report.sites.iter().filter(|site| site.class == Some(number));
     let share = |time: Nanos| ratio(time.0, report.critical_path.length_ns.0).min(1.0);
     Some(Heaviest {
         number,
@@ -66,8 +65,8 @@ pub(super) fn heaviest(report: &Report) -> Option<Heaviest<'_>> {
         share: share(times.all),
         asleep: share(times.asleep),
         ready: share(times.ready),
-        site: sites.max_by_key(|site| site.hold_ns),
-        inner: inside(report, number).filter(|inner| inner.time.0 * 2 > times.all.0),
+        site: most_awaited(report, number),
+        inner: inside(report, number).filter(|inner| inner.time.0 * 2 > times.all.0 && inner.takes_the_waits),
     })
     .filter(|lock| lock.share > 0.0)
 }

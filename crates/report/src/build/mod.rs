@@ -19,6 +19,7 @@ mod own_locks;
 mod path;
 mod requests;
 mod run;
+mod serving;
 mod sites;
 mod standstill;
 mod starved;
@@ -81,7 +82,7 @@ pub(crate) fn build(
     let run = run::run(trace, &path);
     let (parallel, tasks) = (openmp::regions(&mut names, analysis), openmp::tasks(&mut names, analysis));
     let outside = outside::outside(&mut names, trace, off_cpu, &path);
-    let requests = requests::requests(&mut names, analysis, off_cpu, &locks, &classes);
+    let requests = requests::requests(&mut names, analysis, off_cpu, &locks, &classes, &waitables);
     let threads = run::threads(trace, analysis, off_cpu);
     let mut scene = standstill::Scene::new(&mut names, analysis, &locks, &waitables, &threads);
     let still = standstill::standstill(&mut scene, ending);

@@ -44,7 +44,8 @@ pub(super) fn outside(names: &mut Names, trace: &Trace, off_cpu: &[ThreadOffCpu]
             sum.threads.insert(thread);
         }
     }
-    for segment in path.segments.iter().filter(|s| matches!(s.doing, Doing::OffCpu(_))) {
+    let is_off = |doing: &Doing| matches!(doing, Doing::OffCpu(_) | Doing::Awaited { off: Some(_), .. });
+    for segment in path.segments.iter().filter(|s| is_off(&s.doing)) {
         for stretch in off_cpu[segment.thread.index()].within(segment.begin, segment.end) {
             let inside: Ticks = segment.end.min(stretch.end).since(segment.begin.max(stretch.begin));
             sites.entry(around(segment.thread, stretch)).or_default().outside.path_ns += nanos(&trace.clock, inside);

@@ -1,6 +1,7 @@
 //! Advice about futexes of the program's own, and about locks inside of the C library: locks that
 //! `baton run` cannot replace.
 
+use super::cannot_tell;
 use crate::format::{percent, phrase, quoted};
 use crate::model::{NextStep, Report, Share, Waitable, ratio};
 use baton_units::Nanos;
@@ -17,46 +18,67 @@ const LIMITS: [&str; 2] = ["futex", "libc-lock"];
 struct Through<'a> {
     object: &'a Waitable,
     share: f64,
+    /// The part of `share` in which the thread that others wait for is off its CPU without being ready
+    /// to run: it sleeps, waits for input or output, or the trace does not say why.
+    asleep: f64,
 }
 
 impl Through<'_> {
-    /// The object as a phrase, with the place where threads wait.
-    fn name(&self) -> String {
-        let name = phrase(&self.object.kind, &self.object.name);
-        match &self.object.at {
-            Some(at) if !self.object.name.contains(at.as_str()) => format!("{name} (waits begin in {at})"),
-            _ => name,
-        }
+    /// Whether most of the share is time off the CPU.
+    fn mostly_asleep(&self) -> bool {
+        self.asleep > self.share / 2.0
+    }
+}
+
+/// A futex, or a lock inside of the C library, as a phrase with the place where threads wait.
+pub(super) fn name(object: &Waitable) -> String {
+    let name = phrase(&object.kind, &object.name);
+    match &object.at {
+        Some(at) if !object.name.contains(at.as_str()) => format!("{name} (waits begin in {at})"),
+        _ => name,
     }
 }
 
 /// The object of a kind that takes most of the path, among all of that kind.
 fn most<'a>(report: &'a Report, limit: &str) -> Option<Through<'a>> {
     let path = &report.critical_path;
-    let mut times: BTreeMap<u32, Nanos> = BTreeMap::new();
+    let mut times: BTreeMap<u32, (Nanos, Nanos)> = BTreeMap::new();
     let prefix = format!("{limit}-");
     for part in path.parts.iter().filter(|part| part.kind.starts_with(&prefix)) {
         if let Some(waitable) = part.waitable {
-            *times.entry(waitable).or_default() += part.total_ns;
+            let (all, asleep) = times.entry(waitable).or_default();
+            *all += part.total_ns;
+            if part.kind.contains("-awaited-") {
+                *asleep += part.total_ns;
+            }
         }
     }
-    let (number, time) = times.into_iter().max_by_key(|(_, time)| *time)?;
+    let (number, (all, asleep)) = times.into_iter().max_by_key(|(_, times)| *times)?;
     let object = report.waitables.get(number as usize)?;
-    Some(Through { object, share: ratio(time.0, path.length_ns.0).min(1.0) })
+    let share = |time: Nanos| ratio(time.0, path.length_ns.0).min(1.0);
+    Some(Through { object, share: share(all), asleep: share(asleep) })
 }
 
 /// The headline of a verdict whose limit is one of [`LIMITS`].
 pub(super) fn headline(report: &Report, share: &Share) -> String {
-    let at = most(report, &share.limit).map_or_else(String::new, |through| format!(" at {}", through.name()));
+    let through = most(report, &share.limit);
+    let at = through.as_ref().map_or_else(String::new, |through| format!(" at {}", name(through.object)));
+    let asleep = through.filter(|through| through.asleep >= WORTH_A_STEP).map_or_else(String::new, |through| {
+        format!(
+            " For {} the thread that others wait for is off its CPU{}.",
+            percent(through.asleep),
+            cannot_tell::most_outside(report)
+        )
+    });
     let all = percent(share.share);
     if share.limit == "futex" {
         format!(
             "A futex of the program's own limits it, a lock or an event: {all} of its critical path are waits, and work that \
-             others wait for,{at}."
+             others wait for,{at}.{asleep}"
         )
     } else {
         format!(
-            "A lock inside of the C library limits it: {all} of its critical path are waits, and work at the contended lock,{at}."
+            "A lock inside of the C library limits it: {all} of its critical path are waits, and work at the contended lock,{at}.{asleep}"
         )
     }
 }
@@ -79,8 +101,10 @@ pub(super) fn next(report: &Report, shares: &[Share], place: &str) -> Vec<(f64, 
     let step = |limit: &&str| {
         let share = shares.iter().find(|share| share.limit == **limit && share.share >= WORTH_A_STEP)?;
         let through = most(report, limit)?;
-        let name = through.name();
-        let text = if *limit == "futex" {
+        let name = name(through.object);
+        let text = if through.mostly_asleep() {
+            format!("take the sleep, input or output out of what is done between waiting at {name} and waking there")
+        } else if *limit == "futex" {
             format!("do less between waiting at {name} and waking there, split it, or give each thread its own")
         } else {
             format!("call the C library's function less often, or one that shares nothing, in place of {name}")

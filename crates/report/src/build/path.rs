@@ -44,7 +44,7 @@ pub(super) fn path(
         Doing::OffCpu(OffCpu::Call) => ("call", None, None),
         Doing::OffCpu(OffCpu::Recorder) => ("recorder", None, None),
         Doing::OffCpu(OffCpu::Unknown) => ("off-cpu", None, None),
-        Doing::Awaited { kind, object } => of(awaited(*kind), &Some(*object)),
+        Doing::Awaited { kind, object, off } => of(awaited(*kind, *off), &Some(*object)),
         Doing::HandOff { kind, object } => of(hand_off(*kind), object),
         Doing::Waiting { kind, object } => of(waiting(*kind), object),
         Doing::Vain { object } if locks.contains_key(object) => of(POLLING, &Some(*object)),
@@ -212,10 +212,19 @@ fn waiting(kind: WaitKind) -> &'static str {
     }
 }
 
-/// The word for time on a CPU while other threads wait at an object, for objects whose holders the
-/// trace does not show.
-fn awaited(kind: WaitKind) -> &'static str {
-    if kind == WaitKind::LibcLock { "libc-lock-awaited" } else { "futex-awaited" }
+/// The word for time of a thread while others wait at an object of which the trace does not show the
+/// holder: on a CPU, or off it for reason `off`.
+fn awaited(kind: WaitKind, off: Option<OffCpu>) -> &'static str {
+    match (kind, off) {
+        (WaitKind::LibcLock, None) => "libc-lock-awaited",
+        (WaitKind::LibcLock, Some(OffCpu::Call)) => "libc-lock-awaited-call",
+        (WaitKind::LibcLock, Some(OffCpu::Unknown)) => "libc-lock-awaited-off-cpu",
+        (WaitKind::LibcLock, Some(_)) => "libc-lock-awaited-blocked",
+        (_, None) => "futex-awaited",
+        (_, Some(OffCpu::Call)) => "futex-awaited-call",
+        (_, Some(OffCpu::Unknown)) => "futex-awaited-off-cpu",
+        (_, Some(_)) => "futex-awaited-blocked",
+    }
 }
 
 /// Computes for the most waited-for locks how long the program would have taken without their

@@ -2,11 +2,13 @@
 
 use super::figures::nanos;
 use super::names::Names;
+use super::own_locks;
+use super::serving;
 use crate::model::{self, Latency, PROGRESS, Progress, RequestPart, Requests, SlowPart, SlowRequest, ratio};
 use baton_trace::analysis::requests::{
     Asked, Clients, Counted, Part, Places, Request, Requests as Found, nearest_rank,
 };
-use baton_trace::analysis::{Analysis, ObjectId, ThreadOffCpu, Window, ran};
+use baton_trace::analysis::{Analysis, ObjectId, ThreadOffCpu, Window};
 use baton_trace::point::{Passed, Point, Progress as Named};
 use baton_trace::{Ticks, Trace};
 use std::cmp::Reverse;
@@ -34,10 +36,11 @@ pub(super) fn requests(
     off_cpu: &[ThreadOffCpu],
     locks: &[model::Lock],
     classes: &[model::Class],
+    waitables: &[model::Waitable],
 ) -> Described {
     let trace = names.trace;
     let named = trace.meta.as_ref().and_then(|meta| meta.extra.get(PROGRESS)?.as_str());
-    let scene = Scene { trace, analysis, off_cpu, locks, classes };
+    let scene = Scene { trace, analysis, off_cpu, locks, classes, waitables };
     let Some(text) = named else {
         let found = Found::of(trace, &Asked::Find);
         let points = found.calls.map_or_else(String::new, |(begin, end)| format!("{begin}..{end}"));
@@ -61,6 +64,7 @@ struct Scene<'a> {
     off_cpu: &'a [ThreadOffCpu],
     locks: &'a [model::Lock],
     classes: &'a [model::Class],
+    waitables: &'a [model::Waitable],
 }
 
 impl Scene<'_> {
@@ -90,12 +94,6 @@ impl Scene<'_> {
         nanos(&self.trace.clock, end.since(begin)).0
     }
 
-    /// The time that the program's threads ran on CPUs while there were requests.
-    fn running_ns(&self, found: &Found) -> baton_units::Nanos {
-        let window = Window::between(self.trace, &[found.span()]);
-        nanos(&self.trace.clock, ran(self.trace, self.off_cpu, &window).into_iter().sum())
-    }
-
     fn describe(&self, found: &Found, points: String, named: bool) -> Requests {
         let span = self.span_ns(found);
         let clients = Clients::of(found);
@@ -103,6 +101,10 @@ impl Scene<'_> {
         let mut order: Vec<&Request> = found.all.iter().collect();
         order.sort_by_key(|request| (request.latency(), request.begin));
         let all: Ticks = found.all.iter().map(Request::latency).sum();
+        let window = Window::between(self.trace, &[found.span()]);
+        let (running, serving) = serving::serving(self.trace, self.off_cpu, found, &window);
+        let parts = self.parts(&order);
+        let busiest = serving::busiest(self.trace, self.analysis, self.locks, &parts, found.all.len() as u64, &window);
         Requests {
             points,
             named,
@@ -111,14 +113,16 @@ impl Scene<'_> {
             begun_twice: found.begun_twice,
             passed_along: found.all.iter().filter(|request| request.thread != request.answered_by).count() as u64,
             span_ns: baton_units::Nanos(span),
-            running_ns: self.running_ns(found),
+            running_ns: ns(running),
             per_second: (span > 0).then(|| found.all.len() as f64 * 1e9 / span as f64),
             latency_ns: self.latency(&order),
             connections: clients.connections,
             together: clients.together,
             think_p50_ns: ns(clients.quantile(0.5)),
             under_way: ratio(ns(all).0, span),
-            parts: self.parts(&order),
+            parts,
+            busiest,
+            serving: Some(serving),
             slowest: order.iter().rev().take(EXAMPLES).map(|request| self.slow(request)).collect(),
         }
     }
@@ -147,6 +151,7 @@ impl Scene<'_> {
             kind: kind.word().to_owned(),
             name: self.phrase(*kind),
             class: kind.class(),
+            waitable: kind.waitable(),
             mean_ns: nanos(&self.trace.clock, Ticks(ticks.0 / order.len().max(1) as u64)),
             share: ratio(ticks.0, of_all),
             share_of_slowest: ratio(slowest.get(kind).map_or(0, |ticks| ticks.0), of_slowest),
@@ -186,6 +191,11 @@ impl Scene<'_> {
                 Some(class) => Kind::Lock(class),
                 None => Kind::Threads,
             },
+            Part::OwnLock(id) => match self.analysis.waitables.iter().position(|waitable| waitable.id == id) {
+                Some(number) if self.is_libc(number) => Kind::LibcLock(number as u32),
+                Some(number) => Kind::Futex(number as u32),
+                None => Kind::Threads,
+            },
             Part::Cpu => Kind::Cpu,
             Part::Ready => Kind::Ready,
             Part::Threads => Kind::Threads,
@@ -193,6 +203,10 @@ impl Scene<'_> {
             Part::Behind => Kind::Behind,
             Part::Passed => Kind::Passed,
         }
+    }
+
+    fn is_libc(&self, waitable: usize) -> bool {
+        self.waitables.get(waitable).is_some_and(|waitable| waitable.kind == "libc-lock")
     }
 
     fn class_of(&self, id: ObjectId) -> Option<u32> {
@@ -206,6 +220,10 @@ impl Scene<'_> {
                 let name = self.classes.get(class as usize).map_or("a lock", |class| class.name.as_str());
                 format!("waiting for {name}")
             }
+            Kind::Futex(number) | Kind::LibcLock(number) => self
+                .waitables
+                .get(number as usize)
+                .map_or_else(|| "waiting".to_owned(), |waitable| format!("waiting at {}", own_locks::name(waitable))),
             Kind::Cpu => "on a CPU".to_owned(),
             Kind::Ready => "ready, without a CPU".to_owned(),
             Kind::Threads => "waiting for other threads".to_owned(),
@@ -315,12 +333,15 @@ fn is_at(typed: &str, place: &str) -> bool {
     }
 }
 
-/// A part of a request's latency; a wait for a lock has the lock's class.
+/// A part of a request's latency; a wait for a lock has the lock's class, a wait in a futex or for a
+/// lock inside of the C library the number of that object.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     Cpu,
     Ready,
     Lock(u32),
+    Futex(u32),
+    LibcLock(u32),
     Threads,
     Outside,
     Behind,
@@ -333,6 +354,8 @@ impl Kind {
             Kind::Cpu => "cpu",
             Kind::Ready => "ready",
             Kind::Lock(_) => "lock",
+            Kind::Futex(_) => "futex",
+            Kind::LibcLock(_) => "libc-lock",
             Kind::Threads => "threads",
             Kind::Outside => "outside",
             Kind::Behind => "behind",
@@ -343,6 +366,13 @@ impl Kind {
     fn class(self) -> Option<u32> {
         match self {
             Kind::Lock(class) => Some(class),
+            _ => None,
+        }
+    }
+
+    fn waitable(self) -> Option<u32> {
+        match self {
+            Kind::Futex(number) | Kind::LibcLock(number) => Some(number),
             _ => None,
         }
     }

@@ -154,16 +154,10 @@ pub(super) fn next(report: &Report, place: &str) -> Vec<(f64, NextStep)> {
     herd.into_iter().chain(polled).collect()
 }
 
-/// A second thread that runs for less than this share of the time cannot slow the first thread
-/// much.
-const RUNS_BESIDE: f64 = 0.1;
-
 /// Advice on how to see whether threads write to the same cache lines, which the trace does not
 /// show; `None` if only one thread runs for long. `share` is the path's share on a CPU; the advice
 /// counts half of it, so that causes that were seen come first.
 pub(super) fn cache_lines(report: &Report, share: f64, command: Option<String>) -> Option<(f64, NextStep)> {
-    let span = report.totals.span_ns.0;
-    let runs = |thread: &&crate::model::Thread| ratio(thread.running_ns.0, span) >= RUNS_BESIDE;
     let text = "see whether threads write to the same cache lines (false sharing), which was not looked at".to_owned();
-    (report.threads.iter().filter(runs).count() > 1).then_some((share / 2.0, NextStep { text, command }))
+    report.several_threads_run().then_some((share / 2.0, NextStep { text, command }))
 }

@@ -73,7 +73,7 @@ pub(super) fn verdict(report: &Report, place: &str) -> Verdict {
     }
     let lock = heaviest(report);
     let unseen = Unseen::of(report, &shares);
-    if let Some(verdict) = super::throughput::verdict(report, &shares, (most_by_lock, unseen.share), place) {
+    if let Some(verdict) = super::throughput::verdict(report, &shares, most_by_lock, &unseen, place) {
         return verdict;
     }
     let (limit, headline) = match unseen.headline() {
@@ -209,9 +209,7 @@ fn gains(report: &Report, shares: &[Share], lock: Option<&Heaviest<'_>>, unseen:
     let at_most = |share: f64| if share == 0.0 { "nothing".to_owned() } else { format!("at most {}", percent(share)) };
     let (free, all) = (report.totals.free_while_wanted_ns, duration(report.totals.span_ns));
     let mut out = vec![match free {
-        Nanos(0) => unseen
-            .by_another_lock()
-            .unwrap_or_else(|| format!("by another lock: nothing; in {all} no thread waited for a lock that was free")),
+        Nanos(0) => unseen.by_another_lock().unwrap_or_else(|| nothing(report, &all)),
         free => format!(
             "by another lock: {}; for {} of {all} a lock was free while a thread waited for it{}",
             at_most(most_by_lock(report)),
@@ -232,6 +230,18 @@ fn gains(report: &Report, shares: &[Share], lock: Option<&Heaviest<'_>>, unseen:
         out.push(format!("{how}: {}", at_most(share.share)));
     }
     out
+}
+
+/// A sentence for a trace in which no thread waited for a free lock. Where several threads run, a lock
+/// that spins on a variable of the program's own would look like their work.
+fn nothing(report: &Report, all: &str) -> String {
+    let waited = format!("in {all} no thread waited for a lock that was free");
+    match report.several_threads_run() {
+        true => format!(
+            "by another lock: nothing that is seen; {waited}, but locks that spin in the program's own code are not seen"
+        ),
+        false => format!("by another lock: nothing; {waited}"),
+    }
 }
 
 fn next(report: &Report, shares: &[Share], lock: Option<&Heaviest<'_>>, place: &str) -> Vec<NextStep> {

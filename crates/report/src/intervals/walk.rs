@@ -57,7 +57,7 @@ pub fn walk<E>(
     let end = end.max(trace.span().1);
     let mut walk = Walk { trace, numbers, sink, objects, living, threads, off_cpu, end };
     walk.threads.resize_with(trace.threads.len(), ThreadState::default);
-    for event in trace.events() {
+    for event in trace.interpreted_events() {
         if event.thread.index() < walk.threads.len() {
             walk.event(&event)?;
         }

@@ -18,7 +18,7 @@ mod verdict;
 pub use openmp::{CameLast, ParallelRegion, TaskSite};
 pub use outside::Outside;
 pub use path::{Background, CriticalPath, NestedPart, PathPart, PathStep, SectionTime};
-pub use requests::{Latency, PROGRESS, Progress, RequestPart, Requests, SlowPart, SlowRequest};
+pub use requests::{BusiestLock, Latency, PROGRESS, Progress, RequestPart, Requests, Serving, SlowPart, SlowRequest};
 pub use run::{Clock, Dilation, Host, Limits, Note, Process, ProgramRun};
 pub use standstill::{Held, LockOrder, OrderStep, StandingThread, Standstill};
 pub(crate) use usage::ratio;
@@ -372,6 +372,19 @@ pub struct Region {
     pub wait_ns: Nanos,
     /// The part of `wait_ns` during which no thread held the lock.
     pub overhead_ns: Nanos,
+}
+
+/// A second thread that runs for less than this share of the time cannot slow the first thread
+/// much.
+const RUNS_BESIDE: f64 = 0.1;
+
+impl Report {
+    /// Whether two threads or more run for a tenth of the time or longer. Then one may spin until
+    /// another one has changed a variable, which no event shows.
+    pub fn several_threads_run(&self) -> bool {
+        let runs = |thread: &&Thread| ratio(thread.running_ns.0, self.totals.span_ns.0) >= RUNS_BESIDE;
+        self.threads.iter().filter(runs).nth(1).is_some()
+    }
 }
 
 impl Site {

@@ -45,6 +45,43 @@ pub struct Requests {
     pub parts: Vec<RequestPart>,
     /// The slowest requests.
     pub slowest: Vec<SlowRequest>,
+    /// Among the locks that requests wait for, futexes of the program's own included, the one that
+    /// is in use longest; `None` if requests hardly wait for locks.
+    #[serde(default)]
+    pub busiest: Option<BusiestLock>,
+    /// The threads that read or answer requests.
+    #[serde(default)]
+    pub serving: Option<Serving>,
+}
+
+/// A lock that requests wait for: one of the program, a futex of the program's own that serves as a
+/// lock, or a lock inside of the C library.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BusiestLock {
+    /// The lock; `None` for a futex, or a lock inside of the C library.
+    pub lock: Option<u32>,
+    /// The futex, or the lock inside of the C library.
+    pub waitable: Option<u32>,
+    /// The time, from the first request to the last, in which the lock is held exclusively, or a
+    /// thread waits for it.
+    pub in_use_ns: Nanos,
+    /// Whether requests wait for the lock long enough for it to limit them.
+    pub limits: bool,
+}
+
+/// The threads that read or answer requests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Serving {
+    /// The number of these threads.
+    pub threads: u32,
+    /// The number of these threads that run on a CPU for nine tenths of the time from the first request
+    /// to the last, or longer, and have a request in hand for half of it. Threads without recorded
+    /// context switches are not counted.
+    pub busy: u32,
+    /// For how much of that time the busy threads run, on average, 0 to 1.
+    pub busy_share: f64,
+    /// The share of the requests that a busy thread reads or answers, 0 to 1.
+    pub of_busy: f64,
 }
 
 /// How long requests took.
@@ -60,12 +97,16 @@ pub struct Latency {
 /// A part of the latency of all requests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RequestPart {
-    /// The kind of the part: `cpu`, `ready`, `lock`, `threads`, `outside`, `behind` or `passed`.
+    /// The kind of the part: `cpu`, `ready`, `lock`, `futex`, `libc-lock`, `threads`, `outside`,
+    /// `behind` or `passed`.
     pub kind: String,
     /// The part as a phrase.
     pub name: String,
     /// The class of the locks that requests waited for.
     pub class: Option<u32>,
+    /// The futex, or the lock inside of the C library, that requests waited at.
+    #[serde(default)]
+    pub waitable: Option<u32>,
     /// The time that a request spends in this part, on average over all requests.
     pub mean_ns: Nanos,
     /// The share of the latency of all requests, 0 to 1.

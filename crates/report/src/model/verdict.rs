@@ -16,9 +16,10 @@ pub struct Verdict {
     /// or sleep), `off-cpu`, `futex`, `libc-lock`, `futile-wake-ups`, `polling`, `waiting`;
     /// `others` (ready while a CPU ran none of the program's threads) or `recorder` (blocked in
     /// Baton's recorder) if there is nothing else. It is `starvation` if the heaviest lock's
-    /// waiters starve; for a server also `clients` or `requests`; `nothing` if there is no path;
-    /// `standstill` if threads stand still; `cannot-tell` if they may stand still, or if the trace
-    /// leaves open more of the path than could be won elsewhere.
+    /// waiters starve; for a server also `clients`, `requests` or `serving-threads`; `nothing` if
+    /// there is no path; `standstill` if threads stand still; `cannot-tell` if they may stand still,
+    /// or if the trace leaves open more of the path, or of a server's requests, than could be won
+    /// elsewhere.
     pub limit: String,
     /// The limit as a sentence.
     pub headline: String,

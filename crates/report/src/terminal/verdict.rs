@@ -77,6 +77,15 @@ fn part(report: &Report, part: &PathPart) -> String {
         "critical-section-off-cpu" => return format!("off the CPU in {of}'s sections"),
         "libc-lock-code" => return format!("on a CPU at {of}"),
         "futex-awaited" | "libc-lock-awaited" => return format!("on a CPU while others wait at {of}"),
+        "futex-awaited-call" | "libc-lock-awaited-call" => {
+            return format!("in input, output or sleep while others wait at {of}");
+        }
+        "futex-awaited-blocked" | "libc-lock-awaited-blocked" => {
+            return format!("blocked while others wait at {of}");
+        }
+        "futex-awaited-off-cpu" | "libc-lock-awaited-off-cpu" => {
+            return format!("off the CPU while others wait at {of}");
+        }
         "futile-wake-ups" => return format!("cost of futile wake-ups at {of}"),
         "polling" => return format!("cost of polling under {of}"),
         other if of.is_empty() => return other.replace('-', " "),

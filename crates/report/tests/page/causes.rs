@@ -6,23 +6,23 @@ use baton_report::model::{Report, Verdict};
 use baton_report::terminal::{self, Style};
 use baton_trace::{Clock, How, Lock, Mode, OffReason, SiteId, ThreadIndex, Ticks, TraceBuilder, WakeReason, What};
 
-const A: Lock = Lock::mutex(0x1000);
-const B: Lock = Lock::mutex(0x2000);
+pub(crate) const A: Lock = Lock::mutex(0x1000);
+pub(crate) const B: Lock = Lock::mutex(0x2000);
 const TABLE: Lock = Lock::rwlock(0x5000);
-const MORE: u64 = 0x3000;
-const DONE: u64 = 0x4000;
-const SITE: SiteId = SiteId(1);
-const OTHER: SiteId = SiteId(2);
-const BROADCAST: SiteId = SiteId(3);
-const X: Mode = Mode::Exclusive;
+pub(crate) const MORE: u64 = 0x3000;
+pub(crate) const DONE: u64 = 0x4000;
+pub(crate) const SITE: SiteId = SiteId(1);
+pub(crate) const OTHER: SiteId = SiteId(2);
+pub(crate) const BROADCAST: SiteId = SiteId(3);
+pub(crate) const X: Mode = Mode::Exclusive;
 const S: Mode = Mode::Shared;
-const US: u64 = 1_000;
+pub(crate) const US: u64 = 1_000;
 
 /// Builds a trace of four threads; each method adds the events that its name says.
-struct Run(TraceBuilder);
+pub(crate) struct Run(pub(crate) TraceBuilder);
 
 impl Run {
-    fn new() -> Run {
+    pub(crate) fn new() -> Run {
         let mut trace = TraceBuilder::new(Clock::nanoseconds());
         trace.site(SITE, &[0x10]).site(OTHER, &[0x20]).site(BROADCAST, &[0x30]);
         for (address, name) in [(A.address, "a_lock"), (B.address, "b_lock"), (TABLE.address, "table_lock")] {
@@ -35,38 +35,38 @@ impl Run {
         Run(trace)
     }
 
-    fn at(&mut self, us: u64, thread: u32, what: What) -> &mut Run {
+    pub(crate) fn at(&mut self, us: u64, thread: u32, what: What) -> &mut Run {
         self.0.push(Ticks(us * US), ThreadIndex(thread), what);
         self
     }
 
-    fn take(&mut self, us: u64, thread: u32, lock: Lock, mode: Mode, site: SiteId) -> &mut Run {
+    pub(crate) fn take(&mut self, us: u64, thread: u32, lock: Lock, mode: Mode, site: SiteId) -> &mut Run {
         self.at(us, thread, What::Acquire { lock, mode, site })
     }
 
-    fn want(&mut self, us: u64, thread: u32, lock: Lock, mode: Mode) -> &mut Run {
+    pub(crate) fn want(&mut self, us: u64, thread: u32, lock: Lock, mode: Mode) -> &mut Run {
         self.at(us, thread, What::Request { lock, mode, site: SITE })
     }
 
-    fn got(&mut self, us: u64, thread: u32, lock: Lock, mode: Mode) -> &mut Run {
+    pub(crate) fn got(&mut self, us: u64, thread: u32, lock: Lock, mode: Mode) -> &mut Run {
         self.at(us, thread, What::Acquired { lock, mode, how: How::sleeping(1) })
     }
 
-    fn give(&mut self, us: u64, thread: u32, lock: Lock, mode: Mode) -> &mut Run {
+    pub(crate) fn give(&mut self, us: u64, thread: u32, lock: Lock, mode: Mode) -> &mut Run {
         self.at(us, thread, What::Release { lock, mode, site: SITE })
     }
 
     /// The thread waits at a condition variable and releases `a_lock` for it.
-    fn wait(&mut self, us: u64, thread: u32, condition: u64) -> &mut Run {
+    pub(crate) fn wait(&mut self, us: u64, thread: u32, condition: u64) -> &mut Run {
         self.at(us, thread, What::CondWait { condition, site: SITE });
         self.at(us, thread, What::CondMutex { mutex: A.address }).give(us, thread, A, X)
     }
 
-    fn wake(&mut self, us: u64, thread: u32, condition: u64) -> &mut Run {
+    pub(crate) fn wake(&mut self, us: u64, thread: u32, condition: u64) -> &mut Run {
         self.at(us, thread, What::CondWake { condition, reason: WakeReason::Woken }).take(us, thread, A, X, SITE)
     }
 
-    fn end(&mut self, us: u64) -> Report {
+    pub(crate) fn end(&mut self, us: u64) -> Report {
         for n in (0..4).rev() {
             self.at(us + u64::from(4 - n), n, What::ThreadEnd { handle: 100 + u64::from(n) });
         }
@@ -81,7 +81,7 @@ fn text(report: &Report) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn has(verdict: &Verdict, limit: &str, headline: &[&str]) {
+pub(crate) fn has(verdict: &Verdict, limit: &str, headline: &[&str]) {
     assert_eq!(verdict.limit, limit, "{verdict:?}");
     for part in headline {
         assert!(verdict.headline.contains(part), "no {part:?} in {verdict:?}");
@@ -107,7 +107,7 @@ fn jobs(wakes_all: bool) -> Report {
         }
         run.wait(at + 1, 0, DONE);
         if wakes_all {
-            run.wake(at + 20, 1, MORE).wait(at + 30, 1, MORE).wake(at + 40, 2, MORE).wait(at + 60, 2, MORE);
+            run.wake(at + 20, 1, MORE).wait(at + 24, 1, MORE).wake(at + 40, 2, MORE).wait(at + 44, 2, MORE);
         }
         run.wake(at + 65, 3, MORE).at(at + 66, 3, What::CondSignal { condition: DONE, site: OTHER });
         run.wait(at + 67, 3, MORE).wake(at + 70, 0, DONE).give(at + 71, 0, A, X);

@@ -5,6 +5,7 @@ mod schema;
 #[path = "../support/mod.rs"]
 mod support;
 
+mod answers;
 mod browser;
 mod causes;
 mod damaged;
@@ -15,6 +16,7 @@ mod json;
 mod openmp;
 mod own_locks;
 mod requests;
+mod servers;
 mod standstill;
 mod symbols;
 mod terminal;

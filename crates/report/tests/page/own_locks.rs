@@ -82,6 +82,41 @@ fn a_futex_that_threads_take_in_turns_limits_the_program() {
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
 }
 
+/// Each thread sleeps for most of its turn with the lock: the sleep belongs to what the others wait
+/// for at the futex, and has to go out of there.
+#[test]
+fn sleep_under_a_futex_is_what_others_wait_for() {
+    let mut trace = builder();
+    let end = by_turns(
+        &mut trace,
+        |trace, at, thread| {
+            trace.push(Ticks(at), thread, What::FutexWait { futex: ADDRESS, site: LOCK });
+        },
+        |trace, at, thread| {
+            let mut push = |time: u64, what: What| {
+                trace.push(Ticks(time), thread, what);
+            };
+            push(at, What::FutexWaitEnd { futex: ADDRESS, end: FutexEnd::Woken });
+            push(at + 10_000, What::OffCpu { tid: 0, reason: OffReason::Blocked });
+            push(at + 900_000, What::OnCpu { tid: 0, cpu: 0 });
+            push(at + 900_010, What::Blocked { site: SiteId(2), ticks: 890_020 });
+        },
+        |trace, at, thread| {
+            trace.push(Ticks(at), thread, What::FutexWake { futex: ADDRESS, site: LOCK });
+            trace.push(Ticks(at), thread, What::FutexWoke { futex: ADDRESS, asked: 1, woken: 1 });
+        },
+    );
+    let report = report(trace, end);
+    let verdict = &report.verdict;
+    assert_eq!(verdict.limit, "futex", "{verdict:?}");
+    assert!(verdict.headline.contains("% the thread that others wait for is off its CPU"), "{verdict:?}");
+    let bound = verdict.gains.iter().find(|gain| gain.starts_with("if no thread waited at")).expect("the bound");
+    assert!(bound.contains("at most 9"), "{verdict:?}");
+    assert!(verdict.next[0].text.starts_with("take the sleep, input or output out"), "{verdict:?}");
+    let asleep = report.critical_path.parts.iter().find(|part| part.kind == "futex-awaited-call").expect("the sleep");
+    assert_eq!(asleep.total_ns.0, 28 * 890_000, "{:?}", report.critical_path.parts);
+}
+
 #[test]
 fn a_lock_of_the_c_library_has_its_caller() {
     let mut trace = builder();
@@ -180,7 +215,7 @@ fn what_is_not_explained_leaves_other_locks_open() {
     );
     // If the trace explains all time, another lock wins nothing.
     let verdict = report(builder(), 40 * MS).verdict;
-    assert!(verdict.gains[0].starts_with("by another lock: nothing; in "), "{verdict:?}");
+    assert!(verdict.gains[0].starts_with("by another lock: nothing that is seen; in "), "{verdict:?}");
 }
 
 /// Thread 2 is off its CPU for most of its life by its CPU time. Whether context switches of other

@@ -4,10 +4,12 @@
 //! taking either without a wait makes no system call, and a futex may also be an event. But if a
 //! wake at an object brings the path to a thread, the thread's next wake at the same object leads
 //! the path away, and other threads wait at the object meanwhile, then the path goes through that
-//! object: what the thread does between the two wakes happens one thread at a time.
+//! object: what the thread does between the two wakes happens one thread at a time. A thread that
+//! sleeps there, or waits for input or output, keeps the others waiting as one that computes does.
 
 use super::causes::WaitKind;
 use super::objects::ObjectId;
+use super::off_cpu::OffCpu;
 use super::segment::{Doing, PathSegment};
 use crate::clock::Ticks;
 use std::collections::BTreeMap;
@@ -38,8 +40,9 @@ impl Awaited {
         }
     }
 
-    /// Marks as [`Doing::Awaited`] the parts of the path in which a thread runs between two
-    /// hand-offs of one object while other threads wait at that object.
+    /// Marks as [`Doing::Awaited`] the parts of the path in which a thread runs, or is blocked,
+    /// between two hand-offs of one object while other threads wait at that object. Time in which the
+    /// thread is ready and has no CPU, or is blocked in the recorder, is left as it is.
     pub(super) fn mark(&self, path: Vec<PathSegment>) -> Vec<PathSegment> {
         let mut marked = Vec::with_capacity(path.len());
         let mut from = 0;
@@ -48,7 +51,7 @@ impl Awaited {
             let before = from.checked_sub(1).and_then(|at| handed(&path[at]));
             let through = before.filter(|before| path.get(to).and_then(handed) == Some(*before));
             for segment in &path[from..to] {
-                match through.filter(|_| segment.doing == Doing::Running) {
+                match through.filter(|_| holds_up(segment.doing)) {
                     Some((kind, object)) => self.cut(*segment, kind, object, &mut marked),
                     None => marked.push(*segment),
                 }
@@ -64,6 +67,10 @@ impl Awaited {
     fn cut(&self, segment: PathSegment, kind: WaitKind, object: ObjectId, marked: &mut Vec<PathSegment>) {
         let waits = self.0.get(&object).map_or(&[][..], Vec::as_slice);
         let first = waits.partition_point(|(_, end)| *end <= segment.begin);
+        let off = match segment.doing {
+            Doing::OffCpu(why) => Some(why),
+            _ => None,
+        };
         let mut at = segment.begin;
         let mut push = |begin: Ticks, end: Ticks, doing| {
             if begin < end {
@@ -72,17 +79,22 @@ impl Awaited {
         };
         for (begin, end) in waits[first..].iter().take_while(|(begin, _)| *begin < segment.end) {
             let (begin, end) = ((*begin).max(at), (*end).min(segment.end));
-            push(at, begin, Doing::Running);
-            push(begin, end, Doing::Awaited { kind, object });
+            push(at, begin, segment.doing);
+            push(begin, end, Doing::Awaited { kind, object, off });
             at = end;
         }
-        push(at, segment.end, Doing::Running);
+        push(at, segment.end, segment.doing);
     }
 }
 
 /// Whether the trace does not show which thread holds an object at which threads wait in this way.
 fn has_no_holder(kind: WaitKind) -> bool {
     matches!(kind, WaitKind::Futex | WaitKind::LibcLock)
+}
+
+/// Whether what the thread does is part of what the others wait for.
+fn holds_up(doing: Doing) -> bool {
+    matches!(doing, Doing::Running | Doing::OffCpu(OffCpu::Blocked | OffCpu::Call | OffCpu::Unknown))
 }
 
 fn is_along(doing: Doing) -> bool {

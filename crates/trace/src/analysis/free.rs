@@ -39,6 +39,15 @@ impl FreeWhileWanted {
         }
     }
 
+    /// Adds time in which a mutex was free while a thread that had been signalled at a condition
+    /// variable waited for it, between two times. Waits that cross the window's border are left out.
+    /// The time may overlap with that of other locks, so the sum is an upper bound.
+    pub(super) fn add(&mut self, free: Ticks, (from, to): (Ticks, Ticks), window: &Window) {
+        if window.overlap(from, to) == to.since(from) {
+            self.sum += free;
+        }
+    }
+
     /// Returns the summed time inside the window, if the last event was at `end`.
     pub(super) fn until(&self, end: Ticks, window: &Window) -> Ticks {
         let open = if self.locks > 0 { window.overlap(self.since, end) } else { Ticks(0) };

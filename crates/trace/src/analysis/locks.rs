@@ -1,12 +1,13 @@
 //! The walk over a trace that keeps the ledger of every lock, and the results of that walk.
 
-use super::causes::{Causes, WaitKind};
+use super::causes::{Cause, Causes, WaitKind};
 use super::classes::{ClassReport, classes};
 use super::free::FreeWhileWanted;
 use super::futile::Wakes;
 use super::ledger::Ledger;
 use super::objects::{Object, ObjectId, ObjectKind, Objects};
 use super::polls::Polls;
+use super::regained::Mutexes;
 use super::regions::{RegionReport, Regions, TaskReport, TaskWaitReport};
 use super::slept::{OffInWait, has_slept};
 use super::stats::{LockStats, ThreadLockStats};
@@ -114,7 +115,7 @@ impl Analysis {
     /// Analyses the trace in one walk over its events.
     pub fn of(trace: &Trace, window: Window) -> Analysis {
         let mut walk = Walk::new(trace, &window);
-        for event in trace.events() {
+        for event in trace.interpreted_events() {
             walk.step(&event);
         }
         walk.finish()
@@ -141,6 +142,7 @@ struct Walk<'a> {
     counted: bool,
     objects: Objects<'a>,
     causes: Causes<()>,
+    mutexes: Mutexes<()>,
     books: Vec<Book>,
     threads: Vec<ThreadState>,
     reports: Vec<ThreadReport>,
@@ -187,6 +189,7 @@ impl<'a> Walk<'a> {
             counted: false,
             objects: Objects::new(trace),
             causes: Causes::new(),
+            mutexes: Mutexes::default(),
             books: Vec::new(),
             threads: vec![ThreadState::default(); trace.threads.len()],
             reports: vec![ThreadReport::default(); trace.threads.len()],
@@ -213,6 +216,11 @@ impl<'a> Walk<'a> {
         self.new_books(event.time);
         let ended = self.causes.step(event, process, object, || ());
         self.wakes.step(event, self.causes.number(), object, ended.as_ref());
+        let (thread, time, number) = (event.thread, event.time, self.causes.number());
+        let cause = || Cause { thread, time, number, carried: () };
+        if let Some(regained) = self.mutexes.step(event, object, ended.as_ref(), cause) {
+            self.free.add(regained.free, (regained.signalled, time), self.window);
+        }
         if let Some(ended) = ended {
             let report = &mut self.reports[event.thread.index()];
             let waited = match object.or(ended.object).map(|id| &mut self.books[id.index()]) {

@@ -44,6 +44,7 @@ mod orders;
 mod path;
 mod polls;
 mod ran;
+mod regained;
 mod regions;
 mod relax;
 pub mod requests;

@@ -17,10 +17,11 @@
 use super::along::{Along, tell_apart};
 use super::awaited::Awaited;
 use super::background::{Background, background, is_background};
-use super::causes::{Causes, WaitKind};
+use super::causes::{Cause, Causes, WaitKind};
 use super::objects::{ObjectId, Objects};
 use super::off_cpu::{ThreadOffCpu, off_cpu};
-use super::sections::Sections;
+use super::regained::Mutexes;
+use super::sections::{Sections, Signalled};
 use super::segment::{Doing, PathSegment};
 use super::vain::Vain;
 use super::window::Window;
@@ -138,7 +139,7 @@ impl CriticalPath {
                 _ => {}
             }
         }
-        let found = Sections::of(&path.segments, trace, window.end());
+        let found = Sections::of(&path.segments, trace, window.end(), stops.signalled);
         for (object, inside) in found.objects {
             let share = path.objects.entry(object).or_default();
             (share.sections, share.wanted) = (inside.all, inside.wanted);
@@ -160,6 +161,8 @@ struct Stops {
     threads: Vec<Vec<Stop>>,
     last: Option<(ThreadIndex, Ticks, u64)>,
     awaited: Awaited,
+    /// The waits at condition variables that were waits for the mutex from the signal on.
+    signalled: Vec<Signalled>,
 }
 
 impl Stops {
@@ -167,7 +170,8 @@ impl Stops {
     /// with threads that wait.
     fn of(trace: &Trace, background: &[Background], end: Ticks) -> Stops {
         let threads = trace.threads.iter().map(|_| Vec::new()).collect();
-        let mut stops = Stops { threads, last: None, awaited: Awaited::default() };
+        let mut stops = Stops { threads, last: None, awaited: Awaited::default(), signalled: Vec::new() };
+        let mut mutexes = Mutexes::default();
         let mut exits = Exits::default();
         let mut objects = Objects::new(trace);
         let mut causes = Causes::new();
@@ -176,12 +180,23 @@ impl Stops {
             let process = trace.process_of(event.thread);
             let object = objects.follow(&event, process);
             let ended = causes.step(&event, process, object, || ());
-            stops.last = Some((event.thread, event.time, causes.number()));
+            let (thread, time, number) = (event.thread, event.time, causes.number());
+            let cause = || Cause { thread, time, number, carried: () };
+            let regained = mutexes.step(&event, object, ended.as_ref(), cause);
+            stops.last = Some((thread, time, number));
             exits.step(&event, process, causes.number());
             let life = &mut lives[event.thread.index()];
             *life = (causes.number(), life.1 || matches!(event.what, What::ThreadEnd { .. }));
             let Some(ended) = ended else { continue };
             let Some(begin) = ended.begin else { continue };
+            if let Some(regained) = regained {
+                let (release, lock) = (regained.release, regained.lock);
+                stops.signalled.push(Signalled { since: regained.signalled, thread, lock });
+                let cause = Some((release.thread, release.time, release.number));
+                let (kind, object) = (WaitKind::Lock, Some(lock));
+                stops.threads[thread.index()].push(Stop { number, begin, end: time, kind, object, cause });
+                continue;
+            }
             stops.awaited.add(ended.kind, ended.object, begin, event.time);
             stops.threads[event.thread.index()].push(Stop {
                 number: causes.number(),

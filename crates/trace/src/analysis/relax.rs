@@ -27,8 +27,9 @@
 //! model gives exactly the recorded length ([`Relaxed::recorded`]); a test checks this.
 
 use super::background::{Background, is_background};
-use super::causes::{Carry, Causes, Ended, WaitKind};
+use super::causes::{Carry, Cause, Causes, Ended, WaitKind};
 use super::objects::{ObjectId, Objects};
+use super::regained::Mutexes;
 use crate::clock::Ticks;
 use crate::event::{Event, ThreadIndex, What};
 use crate::trace::Trace;
@@ -103,6 +104,7 @@ struct Walk<'a> {
     background: &'a [Background],
     objects: Objects<'a>,
     causes: Causes<Lanes>,
+    mutexes: Mutexes<Lanes>,
     /// For each thread, its last event's time as recorded, and the same event's time in each
     /// timing.
     threads: Vec<Option<(Ticks, Lanes)>>,
@@ -111,7 +113,15 @@ struct Walk<'a> {
 impl<'a> Walk<'a> {
     fn new(trace: &'a Trace, locks: &'a [ObjectId], background: &'a [Background]) -> Walk<'a> {
         let threads = vec![None; trace.threads.len()];
-        Walk { trace, locks, background, objects: Objects::new(trace), causes: Causes::new(), threads }
+        Walk {
+            trace,
+            locks,
+            background,
+            objects: Objects::new(trace),
+            causes: Causes::new(),
+            mutexes: Mutexes::default(),
+            threads,
+        }
     }
 
     fn step(&mut self, event: &Event) {
@@ -132,12 +142,38 @@ impl<'a> Walk<'a> {
         // Whatever the event causes happens at its new time. Only events that end no wait are
         // causes, so their new time is `local`.
         let ended = self.causes.step(event, process, object, || local);
-        let now = ended.map_or(local, |ended| self.retime(event, &ended, last, before, local));
+        let (thread, time, number) = (event.thread, event.time, self.causes.number());
+        let cause = || Cause { thread, time, number, carried: local };
+        let regained = self.mutexes.step(event, object, ended.as_ref(), cause);
+        let now = match (ended, regained) {
+            (None, _) => local,
+            (Some(ended), None) => self.retime(event, &ended, (last, None), before, local),
+            // The thread waited for the mutex, and could not do so before the signal.
+            (Some(ended), Some(regained)) => {
+                let (kind, object, cause) = (WaitKind::Lock, Some(regained.lock), Some(regained.release));
+                self.retime(
+                    event,
+                    &Ended { kind, object, cause, ..ended },
+                    (last, Some(regained.signal)),
+                    before,
+                    local,
+                )
+            }
+        };
         self.threads[event.thread.index()] = Some((event.time, now));
     }
 
-    /// Returns the new time of an event that ends a wait or takes a lock, in each timing.
-    fn retime(&self, event: &Event, ended: &Ended<Lanes>, last: Ticks, before: Lanes, local: Lanes) -> Lanes {
+    /// Returns the new time of an event that ends a wait or takes a lock, in each timing. `last` is the
+    /// recorded time of the thread's last event; `signal` is the new time of the signal without which a
+    /// thread at a condition variable cannot take the mutex again.
+    fn retime(
+        &self,
+        event: &Event,
+        ended: &Ended<Lanes>,
+        (last, signal): (Ticks, Option<Lanes>),
+        before: Lanes,
+        local: Lanes,
+    ) -> Lanes {
         let Some(cause) = &ended.cause else { return self.without_cause(ended, before, local) };
         if ended.kind == WaitKind::Join && is_background(self.background, cause.thread) {
             return local;
@@ -156,7 +192,7 @@ impl<'a> Walk<'a> {
                 _ if ended.kind == WaitKind::Start => cause + handoff,
                 (None, Treatment::NoExclusion | Treatment::AsRecorded) => local.0[lane],
                 (None, Treatment::NoOverhead) => local.0[lane].max(cause),
-                (Some(_), Treatment::NoExclusion) => before.0[lane],
+                (Some(_), Treatment::NoExclusion) => before.0[lane].max(signal.map_or(0, |signal| signal.0[lane])),
                 (Some(_), Treatment::NoOverhead) => before.0[lane].max(cause),
                 (Some(_), Treatment::AsRecorded) if !caused => before.0[lane].max(cause) + own,
                 (Some(_), Treatment::AsRecorded) if cause >= before.0[lane] => cause + handoff,

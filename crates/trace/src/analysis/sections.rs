@@ -20,6 +20,8 @@ struct Hold {
     /// When the first other thread began to wait for the lock during the hold; the hold's beginning
     /// if a thread was waiting already.
     wanted: Option<Ticks>,
+    /// When the first thread was signalled, during the hold, that then waited for the lock.
+    signalled: Option<Ticks>,
     /// The other locks that the thread held already when the hold began.
     inside: Vec<ObjectId>,
 }
@@ -46,6 +48,13 @@ pub(super) struct Sections {
     pub(super) nested: BTreeMap<(ObjectId, ObjectId), Ticks>,
 }
 
+/// A thread that was signalled at a condition variable, and then waited for the mutex.
+pub(super) struct Signalled {
+    pub(super) since: Ticks,
+    pub(super) thread: ThreadIndex,
+    pub(super) lock: ObjectId,
+}
+
 /// The walk that finds the sections on the path.
 struct Walk {
     found: Sections,
@@ -64,7 +73,9 @@ struct Walk {
 impl Sections {
     /// Finds the sections that the path's parts run through, in one walk over the trace. A hold
     /// without a release lasts to `end`, or to the last event if that is later.
-    pub(super) fn of(segments: &[PathSegment], trace: &Trace, end: Ticks) -> Sections {
+    pub(super) fn of(segments: &[PathSegment], trace: &Trace, end: Ticks, mut signalled: Vec<Signalled>) -> Sections {
+        signalled.sort_by_key(|one| (one.since, one.thread));
+        let mut signalled = signalled.into_iter().peekable();
         let mut walk = Walk {
             found: Sections::default(),
             along: AlongThreads::of(segments, trace.threads.len()),
@@ -76,6 +87,9 @@ impl Sections {
         };
         let mut objects = Objects::new(trace);
         for event in trace.complete_events() {
+            while let Some(one) = signalled.next_if(|one| one.since < event.time) {
+                walk.signal(&one);
+            }
             if let Some(id) = objects.follow(&event, trace.process_of(event.thread)) {
                 walk.step(&event, id);
             }
@@ -110,6 +124,18 @@ impl Walk {
         }
     }
 
+    /// A thread at a condition variable waits for the mutex from now on. What the holder did before it
+    /// signalled the thread did not keep that thread waiting.
+    fn signal(&mut self, one: &Signalled) {
+        self.leave(one.thread);
+        self.waits.insert(one.thread, one.lock);
+        *self.waiters.entry(one.lock).or_default() += 1;
+        let all = (one.lock, ThreadIndex(0))..=(one.lock, ThreadIndex(u32::MAX));
+        for (_, hold) in self.holds.range_mut(all) {
+            hold.signalled.get_or_insert(one.since);
+        }
+    }
+
     fn leave(&mut self, thread: ThreadIndex) {
         if let Some(count) = self.waits.remove(&thread).and_then(|id| self.waiters.get_mut(&id)) {
             *count -= 1;
@@ -128,7 +154,7 @@ impl Walk {
         }
         let inside = held.clone();
         held.push(id);
-        self.holds.insert((id, thread), Hold { since: now, depth: 1, wanted, inside });
+        self.holds.insert((id, thread), Hold { since: now, depth: 1, wanted, signalled: None, inside });
     }
 
     fn give(&mut self, thread: ThreadIndex, id: ObjectId, now: Ticks) {
@@ -155,7 +181,8 @@ impl Walk {
         let share = self.found.objects.entry(id).or_default();
         share.all.merge(&time);
         let length = now.since(hold.since).0;
-        if hold.wanted.is_some_and(|since| now.since(since).0.saturating_mul(HUNDREDTH) >= length) {
+        let lasts = |since: Option<Ticks>, part| since.is_some_and(|at| now.since(at).0.saturating_mul(part) >= length);
+        if lasts(hold.wanted, HUNDREDTH) || lasts(hold.signalled, 2) {
             share.wanted.merge(&time);
             self.wanted.entry(thread).or_default().push((hold.since, now));
         }

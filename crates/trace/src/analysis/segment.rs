@@ -27,14 +27,16 @@ pub enum Doing {
     Running,
     /// The thread is off its CPU, and waits for nothing that the trace shows.
     OffCpu(OffCpu),
-    /// The thread runs while others wait at an object of which the trace does not show the holder.
-    /// A wake at the object let the thread go on, and the thread wakes the next waiter there.
-    /// Critical sections of locks inside of this time are not counted.
+    /// The thread runs, or is blocked, while others wait at an object of which the trace does not show
+    /// the holder. A wake at the object let the thread go on, and the thread wakes the next waiter
+    /// there. Critical sections of locks inside of this time are not counted.
     Awaited {
         /// Kind of the waits of the other threads.
         kind: WaitKind,
         /// The object that the other threads wait at.
         object: ObjectId,
+        /// Why the thread is off its CPU; `None` if it runs.
+        off: Option<OffCpu>,
     },
     /// The cost of threads that are awake in vain: the time of such a thread, or the time in which
     /// another thread waits for a CPU, a lock or its wake-up because of them. Critical sections

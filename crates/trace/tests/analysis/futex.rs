@@ -68,7 +68,7 @@ fn the_path_goes_over_to_the_waker() {
         (0, 0, 100, Doing::Running),
         (1, 100, 110, Doing::HandOff { kind, object: handed }),
         // Thread 2 waits while thread 1 runs.
-        (1, 110, 200, Doing::Awaited { kind, object }),
+        (1, 110, 200, Doing::Awaited { kind, object, off: None }),
         (2, 200, 205, Doing::HandOff { kind, object: handed }),
         (2, 205, 300, Doing::Running),
     ];
@@ -100,7 +100,7 @@ fn work_that_nobody_waits_for_meanwhile_is_work() {
     ]);
     let (kind, object) = (WaitKind::Futex, waitable(&trace).id);
     let along: Vec<_> = steps(&trace).into_iter().filter(|step| step.0 == 0).skip(1).collect();
-    assert_eq!(along, [(0, 110, 150, Doing::Running), (0, 150, 200, Doing::Awaited { kind, object })]);
+    assert_eq!(along, [(0, 110, 150, Doing::Running), (0, 150, 200, Doing::Awaited { kind, object, off: None })]);
 }
 
 #[test]

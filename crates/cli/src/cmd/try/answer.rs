@@ -145,8 +145,10 @@ impl Answer {
         let share = if verdict.most_by_lock > 0.0 { percent(verdict.most_by_lock) } else { "0%".to_owned() };
         let look = verdict.next.iter().find(|step| !is_this(step));
         let look = look.map_or_else(String::new, |step| format!("; {}", step.text));
+        // A lock that spins on a variable of the program's own would look like its work.
+        let unseen = if report.several_threads_run() { " (locks that spin in its own code are not seen)" } else { "" };
         let text = format!(
-            "no lock will help: for at most {share} of the time a lock was free while a thread waited for it{look}"
+            "no lock will help: for at most {share} of the time a lock was free while a thread waited for it{unseen}{look}"
         );
         Answer::new(subject, Outcome::NoLockHelps, text)
     }

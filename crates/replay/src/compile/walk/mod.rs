@@ -187,7 +187,7 @@ impl<'a> Walk<'a> {
             classes: BTreeMap::new(),
             notes: Vec::new(),
         };
-        for event in trace.events() {
+        for event in trace.interpreted_events() {
             walk.event(event);
         }
         walk.finish();

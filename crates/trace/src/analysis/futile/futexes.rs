@@ -19,33 +19,21 @@ use super::super::causes::{Ended, WaitKind};
 use super::super::objects::ObjectId;
 use super::super::vain::Stretch;
 use super::Broadcast;
+use super::awake::{BRIEF, Ran};
 use crate::clock::{Clock, Ticks};
 use crate::event::{Event, FutexEnd, ThreadIndex, What};
-use baton_units::Nanos;
 use std::collections::{BTreeMap, BTreeSet};
-
-/// A woken thread that runs for longer may have found something to do.
-const BRIEF: Nanos = Nanos(5_000);
 
 /// A thread that a wake has woken, and that has not acted since.
 struct Awake {
     futex: ObjectId,
     wake: u64,
     since: Ticks,
-    /// How long the thread has run since its wait ended, up to `from`.
-    ran: Ticks,
-    /// Since when the thread runs; `None` while it waits, or has no CPU.
-    from: Option<Ticks>,
+    ran: Ran,
     /// The futex in which the thread waits, and since when.
     waits: Option<(ObjectId, Ticks)>,
     /// Whether the thread has waited for the lock, and has woken no other waiter there since.
     holds: bool,
-}
-
-impl Awake {
-    fn stops(&mut self, now: Ticks) {
-        self.ran += self.from.take().map_or(Ticks(0), |from| now.since(from));
-    }
 }
 
 /// The search for futile wake-ups by wakes of futexes.
@@ -88,10 +76,10 @@ impl Futexes {
                     self.wakes.remove(wake);
                 }
             }
-            (What::OffCpu { .. }, _) => drop(self.awake.get_mut(&thread).map(|awake| awake.stops(now))),
+            (What::OffCpu { .. }, _) => drop(self.awake.get_mut(&thread).map(|awake| awake.ran.stops(now))),
             (What::OnCpu { .. }, _) => {
                 if let Some(awake) = self.awake.get_mut(&thread).filter(|awake| awake.waits.is_none()) {
-                    awake.from = awake.from.or(Some(now));
+                    awake.ran.goes_on(now);
                 }
             }
             (what, _) if what.is_act() => drop(self.awake.remove(&thread)),
@@ -101,14 +89,14 @@ impl Futexes {
 
     fn waits(&mut self, thread: ThreadIndex, futex: ObjectId, now: Ticks) {
         let Some(awake) = self.awake.get_mut(&thread) else { return };
-        awake.stops(now);
+        awake.ran.stops(now);
         if awake.futex != futex {
             awake.holds = true;
         }
         let is_lock = awake.futex == futex || *self.locks.entry(awake.futex).or_insert(futex) == futex;
         // A thread that waits in the same futex and holds the lock has waited there for something
         // else than a lock.
-        match is_lock && awake.ran < self.brief && !(awake.futex == futex && awake.holds) {
+        match is_lock && awake.ran.time() < self.brief && !(awake.futex == futex && awake.holds) {
             true => awake.waits = Some((futex, now)),
             false => drop(self.awake.remove(&thread)),
         }
@@ -120,7 +108,7 @@ impl Futexes {
             && let Some((waited, since)) = awake.waits.take()
         {
             if waited != awake.futex || end == FutexEnd::Changed {
-                awake.from = Some(now);
+                awake.ran.goes_on(now);
                 return;
             }
             self.again(thread, since);
@@ -129,8 +117,8 @@ impl Futexes {
         let Some(cause) = cause else { return };
         if let Some((_, wake)) = self.wakes.get_mut(&cause.number) {
             wake.woken += 1;
-            let (wake, since, from) = (cause.number, cause.time, Some(now));
-            let awake = Awake { futex, wake, since, ran: Ticks(0), from, waits: None, holds: false };
+            let (wake, since) = (cause.number, cause.time);
+            let awake = Awake { futex, wake, since, ran: Ran::from(now), waits: None, holds: false };
             self.awake.insert(thread, awake);
         }
     }

@@ -3,9 +3,11 @@
 //!
 //! | file | holds |
 //! | --- | --- |
+//! | `awake` | how long a woken thread has run |
 //! | `conditions` | broadcasts of condition variables |
 //! | `futexes` | wakes of futexes of the program's own |
 
+mod awake;
 mod conditions;
 mod futexes;
 
@@ -66,7 +68,7 @@ pub(super) struct Wakes {
 
 impl Wakes {
     pub(super) fn new(clock: &Clock) -> Wakes {
-        Wakes { conditions: Conditions::default(), futexes: Futexes::new(clock) }
+        Wakes { conditions: Conditions::new(clock), futexes: Futexes::new(clock) }
     }
 
     /// Follows an event: `number` is its number in the walk, `ended` the wait that it ended.

@@ -18,7 +18,7 @@ const THREADS: usize = 3;
 pub(super) struct Moment {
     pub(super) time: Ticks,
     sums: [u64; SUMS],
-    /// How many entries for waits for locks the thread had had.
+    /// How many entries for waits for locks and in futexes the thread had had.
     waits: u64,
 }
 
@@ -29,9 +29,9 @@ struct Clock {
     sums: [u64; SUMS],
     off: Option<OffReason>,
     waits_for: Option<Part>,
-    /// Time in waits for locks, in order, one entry for each interval between two events. The first
-    /// `forgotten` entries are left out.
-    waits: Vec<(ObjectId, Ticks)>,
+    /// Time in waits for locks and in futexes, in order, one entry for each interval between two
+    /// events. The first `forgotten` entries are left out.
+    waits: Vec<(Part, Ticks)>,
     forgotten: u64,
     /// When the thread was last given a CPU.
     on_cpu: Ticks,
@@ -47,7 +47,7 @@ struct Clock {
 /// The clocks of all threads.
 pub(super) struct Clocks(Vec<Clock>);
 
-/// Most entries for waits for locks that a thread keeps while it has no open request.
+/// Most entries of [`Clock::waits`] that a thread keeps while it has no open request.
 const KEPT: usize = 1 << 12;
 
 impl Clocks {
@@ -64,6 +64,7 @@ impl Clocks {
             What::OffCpu { reason, .. } => clock.off = Some(reason),
             What::OnCpu { .. } => (clock.off, clock.on_cpu) = (None, event.time),
             What::Request { .. } => clock.waits_for = object.map(Part::Lock),
+            What::FutexWait { .. } | What::LibcWait { .. } => clock.waits_for = object.map(Part::OwnLock),
             What::Called { call, .. }
                 if matches!(call.name(), "epoll_wait" | "epoll_pwait" | "poll" | "ppoll" | "select") =>
             {
@@ -121,8 +122,8 @@ impl Clocks {
             add(&mut parts, part, Ticks(clock.sums[at].saturating_sub(from.sums[at])));
         }
         let first = from.waits.saturating_sub(clock.forgotten) as usize;
-        for (lock, length) in clock.waits.iter().skip(first) {
-            add(&mut parts, Part::Lock(*lock), *length);
+        for (part, length) in clock.waits.iter().skip(first) {
+            add(&mut parts, *part, *length);
         }
         parts
     }
@@ -149,9 +150,9 @@ impl Clock {
         let length = now.since(self.last);
         self.last = self.last.max(now);
         let at = match (self.waits_for, self.off) {
-            (Some(Part::Lock(lock)), _) => {
+            (Some(part @ (Part::Lock(_) | Part::OwnLock(_))), _) => {
                 // A wait with several events has several entries.
-                self.waits.push((lock, length));
+                self.waits.push((part, length));
                 return;
             }
             (Some(_), _) => THREADS,
@@ -163,7 +164,7 @@ impl Clock {
     }
 
     fn wait_ends(&mut self) {
-        if self.waits_for.take() == Some(Part::Threads) {
+        if matches!(self.waits_for.take(), Some(Part::Threads | Part::OwnLock(_))) {
             self.turn = self.moment();
         }
     }

@@ -15,6 +15,9 @@ pub enum Part {
     Ready,
     /// The request's thread waited for this lock.
     Lock(ObjectId),
+    /// The request's thread waited in this futex of the program's own, a lock or an event, or for
+    /// this lock inside of the C library.
+    OwnLock(ObjectId),
     /// The request's thread waited for other threads: a condition, a barrier, a semaphore, an end.
     Threads,
     /// The request's thread was blocked by something that the trace does not show: input, output,

@@ -13,16 +13,19 @@
 //! | [`connections`] | requests at sockets |
 //! | [`spans`] | requests between two named points |
 //! | [`clients`] | think times, and clients that wait for all of their answers |
+//! | [`in_use`] | how long locks and futexes are in use meanwhile |
 
 mod clients;
 mod clocks;
 mod connections;
 mod found;
+mod in_use;
 mod points;
 mod spans;
 
 pub use clients::Clients;
 pub use found::{Connection, Part, Request, Requests, nearest_rank};
+pub use in_use::{InUse, in_use};
 pub use points::{Asked, Counted, Places};
 
 use super::objects::Objects;
