@@ -148,6 +148,41 @@ pub fn closed_by_another<W: World, Q: ExactQueue<W::M, Item = u64>>() {
     }
 }
 
+/// An item whose send was over before the channel was closed is received, even if it lies behind the
+/// place of a sender that is slow; and each receiver ends.
+pub fn closed_behind_another<W: World, Q: ExactQueue<W::M, Item = u64>>() {
+    if Q::INFO.producers == Side::Single {
+        return;
+    }
+    for &wait in W::WAITS {
+        W::glance(move || {
+            let market = share::<W::M, _>(Market::<W::M, Q>::new(2, 2, 2));
+            let (slow, closes, all) = (market.clone(), market.clone(), market.clone());
+            let receiver = |_| {
+                let market = market.clone();
+                move || market.receive(wait)
+            };
+            Scenario::new()
+                // SAFETY: the note is written before its item is sent, and the queue takes several senders.
+                .guest(move || unsafe {
+                    slow.notes[0].write(|note| *note = 7);
+                    // The channel may be closed before this send.
+                    _ = slow.channel.send(0, wait, None);
+                })
+                // SAFETY: as above.
+                .guest(move || unsafe {
+                    closes.notes[1].write(|note| *note = 8);
+                    assert_eq!(closes.channel.send(1, wait, None), Ok(()));
+                    closes.channel.close(wait);
+                })
+                .guests(side(Q::INFO.consumers, 2), receiver)
+                .finally(move || {
+                    assert_eq!(all.received[1].load(Ordering::Relaxed), 1, "an item that was sent before is lost");
+                })
+        });
+    }
+}
+
 /// A wait gives up at its deadline; the item comes back, and no notification is lost.
 pub fn expiry<W: World, Q: ExactQueue<W::M, Item = u64>>() {
     const PAST: Option<Deadline> = Some(Deadline { at: Nanos(1), clock: Clock::Monotonic });

@@ -2,10 +2,10 @@
 
 use super::policy::{Adaptive, WaitPolicy, after};
 use crate::queue::channel::{Channel, NotReceived, NotSent};
-use crate::queue::{BadBound, ExactQueue, mpmc::ExactMpmc, spsc::ExactSpsc};
-use baton_machine::Ordering::{AcqRel, Relaxed};
+use crate::queue::{BadBound, ExactQueue, RawQueue, mpmc::ExactMpmc, spsc::ExactSpsc};
+use baton_machine::Ordering::{AcqRel, Acquire, Relaxed};
 use baton_machine::native::cell::NativeAtomic;
-use baton_machine::{Atomic, Deadline, Native};
+use baton_machine::{Atomic, Deadline, Native, Wait};
 use core::marker::PhantomData;
 use core::time::Duration;
 use std::sync::Arc;
@@ -54,6 +54,47 @@ struct Shared<T: Send + 'static, K: Kind> {
     channel: Channel<Native, K::Queue<T>>,
     senders: NativeAtomic<usize>,
     receivers: NativeAtomic<usize>,
+    /// Whether a thread drops the items that no receiver can get any more: [`NOBODY`], [`ONE`] or [`AGAIN`].
+    discards: NativeAtomic<u32>,
+}
+
+/// No thread drops items.
+const NOBODY: u32 = 0;
+/// A thread drops items.
+const ONE: u32 = 1;
+/// A thread drops items, and has to look once more.
+const AGAIN: u32 = 2;
+
+impl<T: Send + 'static, K: Kind> Shared<T, K> {
+    /// Drops the items of a queue without receivers, as an item may be what another thread waits
+    /// for: the sender of an answer, say. A sender whose item went in after the last receiver had
+    /// gone calls this too.
+    #[cold]
+    fn discard(&self) {
+        // AcqRel, and so the exchanges below: the thread that drops items sees the item that this
+        // thread has sent, or this thread drops it itself.
+        if self.discards.swap(AGAIN, AcqRel) != NOBODY {
+            return;
+        }
+        loop {
+            self.discards.swap(ONE, AcqRel);
+            // SAFETY: there is no receiver, and only one thread at a time comes here.
+            while let Some(item) = unsafe { self.channel.queue().try_dequeue(Wait::Pause) } {
+                drop(item);
+            }
+            if self.discards.compare_exchange(ONE, NOBODY, AcqRel, Acquire).is_ok() {
+                return;
+            }
+        }
+    }
+
+    /// Drops the items if no receiver is left; for a thread that has sent one.
+    #[inline]
+    fn sent(&self) {
+        if self.channel.is_closed() && self.receivers.load(Acquire) == 0 {
+            self.discard();
+        }
+    }
 }
 
 /// The end of a queue into which items go. When the last sender is dropped, the queue is closed.
@@ -71,7 +112,8 @@ pub struct Sender<T: Send + 'static, K: Kind = ManyToMany, W: WaitPolicy = Adapt
 }
 
 /// The end of a queue from which items come, in the order in which they went in. When the last
-/// receiver is dropped, the queue is closed, and later sends return their items.
+/// receiver is dropped, the queue is closed, the items in it are dropped, and later sends return their
+/// items.
 pub struct Receiver<T: Send + 'static, K: Kind = ManyToMany, W: WaitPolicy = Adaptive> {
     shared: Arc<Shared<T, K>>,
     wait: PhantomData<fn() -> W>,
@@ -108,12 +150,17 @@ pub fn queue_of<T: Send + 'static, K: Kind>(capacity: usize) -> Result<Ends<T, K
 /// Fails if the capacity is 0 or more than 2^30.
 pub fn queue_with<T: Send + 'static, K: Kind, W: WaitPolicy>(capacity: usize) -> Result<Ends<T, K, W>, BadBound> {
     let channel = Channel::new(K::Queue::exactly(capacity)?);
-    let shared = Arc::new(Shared { channel, senders: NativeAtomic::new(1), receivers: NativeAtomic::new(1) });
+    let shared = Arc::new(Shared {
+        channel,
+        senders: NativeAtomic::new(1),
+        receivers: NativeAtomic::new(1),
+        discards: NativeAtomic::new(NOBODY),
+    });
     Ok((Sender { shared: shared.clone(), wait: PhantomData }, Receiver { shared, wait: PhantomData }))
 }
 
 macro_rules! ends {
-    ($end:ident $count:ident $many:ident) => {
+    ($end:ident $count:ident $many:ident |$shared:pat_param| $last:expr) => {
         impl<T: Send + 'static, K: Kind, W: WaitPolicy> $end<T, K, W> {
             /// Closes the queue: no further item goes in. Receivers still get the items in it.
             /// Waiting senders and receivers return. A send that is under way in another thread may
@@ -139,7 +186,6 @@ macro_rules! ends {
 
             /// Returns the number of items that the queue can hold.
             pub fn capacity(&self) -> usize {
-                use crate::queue::RawQueue;
                 self.shared.channel.queue().capacity()
             }
         }
@@ -157,6 +203,8 @@ macro_rules! ends {
                 // AcqRel: what all ends of this side did comes before the queue is closed.
                 if self.shared.$count.fetch_add(usize::MAX, AcqRel) == 1 {
                     self.close();
+                    let $shared = &*self.shared;
+                    $last;
                 }
             }
         }
@@ -170,8 +218,8 @@ macro_rules! ends {
     };
 }
 
-ends! { Sender senders ManySenders }
-ends! { Receiver receivers ManyReceivers }
+ends! { Sender senders ManySenders |_| {} }
+ends! { Receiver receivers ManyReceivers |shared| shared.discard() }
 
 impl<T: Send + 'static, K: Kind, W: WaitPolicy> Sender<T, K, W> {
     /// Sends an item if there is room.
@@ -181,7 +229,9 @@ impl<T: Send + 'static, K: Kind, W: WaitPolicy> Sender<T, K, W> {
     #[inline]
     pub fn try_send(&mut self, item: T) -> Result<(), NotSent<T>> {
         // SAFETY: a kind without `ManySenders` has one sender, which the caller has to itself.
-        unsafe { self.shared.channel.try_send(item, W::WAIT) }
+        unsafe { self.shared.channel.try_send(item, W::WAIT) }?;
+        self.shared.sent();
+        Ok(())
     }
 
     /// Sends an item, waiting while the queue is full.
@@ -191,7 +241,9 @@ impl<T: Send + 'static, K: Kind, W: WaitPolicy> Sender<T, K, W> {
     #[inline]
     pub fn send(&mut self, item: T) -> Result<(), NotSent<T>> {
         // SAFETY: as in `try_send`.
-        unsafe { self.shared.channel.send(item, W::WAIT, None) }
+        unsafe { self.shared.channel.send(item, W::WAIT, None) }?;
+        self.shared.sent();
+        Ok(())
     }
 
     /// [`Sender::send`] until `deadline` at the latest.
@@ -200,7 +252,9 @@ impl<T: Send + 'static, K: Kind, W: WaitPolicy> Sender<T, K, W> {
     /// Fails if the queue is closed, or full until the deadline; the item comes back.
     pub fn send_until(&mut self, item: T, deadline: Deadline) -> Result<(), NotSent<T>> {
         // SAFETY: as in `try_send`.
-        unsafe { self.shared.channel.send(item, W::WAIT, Some(deadline)) }
+        unsafe { self.shared.channel.send(item, W::WAIT, Some(deadline)) }?;
+        self.shared.sent();
+        Ok(())
     }
 
     /// [`Sender::send_until`] with the deadline `timeout` from now.
@@ -339,6 +393,36 @@ mod tests {
         drop(receiver);
         drop(sender);
         assert_eq!(Arc::strong_count(&item), 1);
+    }
+
+    /// The item is the sender of an answer: its receiver must not wait for ever.
+    #[test]
+    fn what_nobody_can_receive_any_more_is_dropped() {
+        type Asks = Sender<u32, OneToOne>;
+        let (mut asks, asked) = queue_of::<Asks, OneToOne>(4).unwrap();
+        let (answers, mut answer) = queue_of::<u32, OneToOne>(1).unwrap();
+        asks.send(answers).unwrap();
+        drop(asked);
+        assert_eq!(answer.receive_for(Duration::from_secs(60)), Err(NotReceived::Closed));
+    }
+
+    /// The same where receiver and senders end at the same time.
+    #[test]
+    fn no_item_outlives_the_last_receiver() {
+        let item = Arc::new(());
+        for lap in 0..200 {
+            let (sender, receiver) = queue_of::<Arc<()>, ManyToOne>(2).unwrap();
+            let kept = sender.clone();
+            std::thread::scope(|s| {
+                for mut sender in [sender.clone(), sender] {
+                    let item = item.clone();
+                    s.spawn(move || while sender.try_send(item.clone()).is_ok() {});
+                }
+                (0..lap).for_each(|_| <Native as baton_machine::Machine>::relax());
+                drop(receiver);
+            });
+            assert_eq!((Arc::strong_count(&item), kept.len()), (1, 0), "lap {lap}");
+        }
     }
 
     #[test]

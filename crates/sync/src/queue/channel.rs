@@ -57,10 +57,11 @@ impl<T> std::error::Error for NotSent<T> {}
 /// Why there is no item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotReceived {
-    /// There is none now.
+    /// There is none now. (In a closed channel: a sender has claimed the first place and has not put
+    /// its item there yet.)
     #[error("the queue is empty")]
     Empty,
-    /// The channel is closed, and its items have been received.
+    /// The channel is closed, and all items that were sent before have been received.
     #[error("the queue is closed and empty")]
     Closed,
     /// There was none before the deadline.
@@ -106,8 +107,9 @@ impl<M: Machine, Q: ExactQueue<M>> Channel<M, Q> {
         self.closed.0.load(Acquire) != 0
     }
 
-    /// Closes the channel: no further item is taken in, and waiting threads return. A send that is
-    /// under way may still succeed; its item is received by a later call, or dropped with the queue.
+    /// Closes the channel: no further item is taken in. Receivers get the items that are in it, and
+    /// then return, as do waiting senders. A send that is under way may still succeed; its item is
+    /// received by a later call, or dropped with the queue.
     pub fn close(&self, wait: Wait) {
         // Release: pairs with the load in `is_closed`.
         self.closed.0.store(1, Release);
@@ -168,9 +170,21 @@ impl<M: Machine, Q: ExactQueue<M>> Channel<M, Q> {
             return Err(NotReceived::Empty);
         }
         // SAFETY: guaranteed by the caller.
-        let item = unsafe { self.queue.try_dequeue(QUIET) }.ok_or(NotReceived::Closed)?;
+        let item = unsafe { self.queue.try_dequeue(QUIET) }.ok_or_else(|| self.nothing())?;
         self.room.0.notify_one(wait);
         Ok(item)
+    }
+
+    /// Why the closed channel has no item to give. Items that were sent before may lie behind a
+    /// place that a sender has claimed and not filled yet; that sender then notifies a receiver.
+    fn nothing(&self) -> NotReceived {
+        if self.queue.is_empty() { NotReceived::Closed } else { NotReceived::Empty }
+    }
+
+    /// Whether another receiver that waits has something to look at: an item, or, in a closed
+    /// channel, that there is none any more.
+    fn has_news(&self) -> bool {
+        !self.queue.is_empty() || self.is_closed()
     }
 
     /// Sends an item, waiting while there is no room.
@@ -221,7 +235,7 @@ impl<M: Machine, Q: ExactQueue<M>> Channel<M, Q> {
         };
         match again() {
             Some(done) => done,
-            None => until(&self.items.0, wait, deadline, &mut again, &|| !self.queue.is_empty())
+            None => until(&self.items.0, wait, deadline, &mut again, &|| self.has_news())
                 .unwrap_or(Err(NotReceived::Expired)),
         }
     }
@@ -258,14 +272,17 @@ impl<M: Machine, Q: ExactQueue<M>> Channel<M, Q> {
         Q::Item: Copy,
     {
         let mut again = || {
+            if items.is_empty() {
+                return Some(0);
+            }
             // Read first: items that were sent before the channel was closed are then found.
-            let closed = items.is_empty() || self.is_closed();
+            let closed = self.is_closed();
             // SAFETY: guaranteed by the caller.
             let count = unsafe { self.queue.take_some(items, QUIET) };
             self.room.0.notify(count, wait);
-            (closed || count != 0).then_some(count)
+            (count != 0 || closed && self.queue.is_empty()).then_some(count)
         };
-        again().or_else(|| until(&self.items.0, wait, None, &mut again, &|| !self.queue.is_empty())).unwrap_or(0)
+        again().or_else(|| until(&self.items.0, wait, None, &mut again, &|| self.has_news())).unwrap_or(0)
     }
 }
 
