@@ -5,7 +5,7 @@ use core::sync::atomic::AtomicUsize;
 use core::sync::atomic::Ordering::Relaxed;
 
 /// Number of words of a thread.
-pub const WORDS: usize = 8;
+pub const WORDS: usize = 9;
 
 /// The algorithm that owns a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +27,8 @@ pub enum Use {
     OpenMp,
     /// The native machine: the thread's row on the page that a scheduler reads.
     Notices,
+    /// `machine`: 1 while the thread counts as one that waits by the policy `adaptive`.
+    Adaptive,
 }
 
 /// A function that is called with a word's value when the thread ends.

@@ -12,6 +12,10 @@ use core::sync::atomic::Ordering;
 /// The machine `M` without waiting, for counting. A wait reads its cell once and pretends that it
 /// has changed. The thread seems to alternate between two NUMA nodes, so that barriers that count
 /// by node do so.
+///
+/// An object on this machine is for one thread alone: to a second one a wait pretends what is not so,
+/// and what the object guards is then used by both.
+#[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub struct Unwaited<M>(PhantomData<M>);
 

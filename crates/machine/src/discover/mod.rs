@@ -17,20 +17,20 @@ pub use kinds::{Kind, Kinds};
 pub use processor::{Feature, Processor, UmwaitControl};
 pub use topology::{Cache, Cpu, Topology};
 
-/// Returns the set of CPUs that the calling thread may run on; `None` if the machine has more CPUs
-/// than a `cpu_set_t` holds.
-fn allowed() -> Option<libc::cpu_set_t> {
+/// Returns the set of CPUs that a thread may run on (0: the calling one); `None` if the machine has
+/// more CPUs than a `cpu_set_t` holds.
+fn allowed(thread: libc::pid_t) -> Option<libc::cpu_set_t> {
     // SAFETY: all-zero bytes are an empty set; the kernel writes at most the size that is passed.
     unsafe {
         let mut set: libc::cpu_set_t = core::mem::zeroed();
-        (libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &mut set) == 0).then_some(set)
+        (libc::sched_getaffinity(thread, size_of::<libc::cpu_set_t>(), &mut set) == 0).then_some(set)
     }
 }
 
 /// Returns the CPUs that the calling thread may run on, ascending; CPU 0 alone if the kernel does
 /// not say.
 pub fn allowed_cpus() -> Vec<u32> {
-    let Some(set) = allowed() else { return vec![0] };
+    let Some(set) = allowed(0) else { return vec![0] };
     // SAFETY: each number is below the set's size.
     let is_in = |cpu: &u32| unsafe { libc::CPU_ISSET(*cpu as usize, &set) };
     (0..libc::CPU_SETSIZE as u32).filter(is_in).collect()
@@ -42,10 +42,16 @@ pub fn possible_cpus() -> Vec<u32> {
     cpulist::parse(list.trim()).unwrap_or_default()
 }
 
-/// Returns the number of CPUs that the calling thread may run on, without allocating a list.
+/// Returns the number of CPUs that the process's threads may run on, without allocating a list: those
+/// of the calling thread, or of the first thread if they are more, since a runtime may have bound
+/// each of its workers to a CPU.
 pub(crate) fn allowed_count() -> u32 {
-    // SAFETY: CPU_COUNT only reads the set.
-    allowed().map_or(libc::CPU_SETSIZE as u32, |set| unsafe { libc::CPU_COUNT(&set) } as u32)
+    let count = |thread| {
+        // SAFETY: CPU_COUNT only reads the set.
+        allowed(thread).map_or(libc::CPU_SETSIZE as u32, |set| unsafe { libc::CPU_COUNT(&set) } as u32)
+    };
+    // SAFETY: getpid takes no argument and cannot fail; the process's id is its first thread's.
+    count(0).max(count(unsafe { libc::getpid() }))
 }
 
 /// Pins the calling thread to one CPU. Fails if the thread may not run there.

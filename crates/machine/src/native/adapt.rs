@@ -3,10 +3,10 @@
 
 use super::marker::Native;
 use crate::discover::allowed_count;
+use crate::local::Use;
 use crate::units::Nanos;
 use crate::wait::{Clock, Idle, Learnt, Monitor, Plan, Terms};
 use crate::{Deadline, Machine, Wait, WaitResult};
-use core::cell::Cell;
 use core::sync::atomic::{AtomicU32, Ordering};
 
 /// Assumed cost of leaving UMWAIT at C0.1, MWAITX or WFE. Vendors state less than a microsecond for
@@ -20,34 +20,22 @@ const YIELD: Nanos = Nanos(5_000);
 /// forked child also counts its parent's threads, and so sleeps sooner.)
 static THREADS: AtomicU32 = AtomicU32::new(0);
 
-/// What the thread has learnt, and whether the thread is counted in [`THREADS`].
-struct Mine {
-    learnt: Learnt,
-    counts: Cell<bool>,
-}
-
-impl Mine {
-    /// Calls `then` with the thread's own record, counting the thread at first use. `None` if the
-    /// thread is about to end.
-    fn with<R>(then: impl FnOnce(&Learnt) -> R) -> Option<R> {
-        MINE.try_with(|mine| {
-            if !mine.counts.replace(true) {
-                THREADS.fetch_add(1, Ordering::Relaxed);
-            }
-            then(&mine.learnt)
-        })
-        .ok()
-    }
-}
-
-impl Drop for Mine {
-    fn drop(&mut self) {
-        THREADS.fetch_sub(u32::from(self.counts.get()), Ordering::Relaxed);
-    }
-}
-
 std::thread_local! {
-    static MINE: Mine = const { Mine { learnt: Learnt::new(), counts: Cell::new(false) } };
+    /// What the thread has learnt. Without a destructor: the C library allocates memory to register
+    /// one, and the thread may wait for the lock of its allocator.
+    static LEARNT: Learnt = const { Learnt::new() };
+}
+
+/// Counts the thread in [`THREADS`] until it ends, at its first call.
+fn count() {
+    let local = super::thread::local();
+    if local.get(Use::Adaptive) == 0 {
+        local.set(Use::Adaptive, 1);
+        local.at_end(Use::Adaptive, |_| {
+            THREADS.fetch_sub(1, Ordering::Relaxed);
+        });
+        THREADS.fetch_add(1, Ordering::Relaxed);
+    }
 }
 
 /// What the machine offers. Queried once, because CPUID takes microseconds in a virtual machine.
@@ -65,7 +53,7 @@ const MONITORS: [(Monitor, Wait); 3] =
 impl Offered {
     fn here() -> Offered {
         /// Packed result: bit 0 is set once it is known, then two bits for the monitor's number
-        /// from 1 (0: none), a bit for siblings, and the number of CPUs.
+        /// from 1 (0: none), a bit for siblings, and the number of CPUs of the process.
         static KNOWN: AtomicU32 = AtomicU32::new(0);
         // Relaxed for both accesses: the word holds the whole result, and every thread computes the
         // same one.
@@ -120,8 +108,9 @@ pub(super) fn wait<T>(
     };
     let clock = deadline.map_or(Clock::Monotonic, |deadline| deadline.clock);
     let begun = Native::now(clock);
-    let Some(plan) = Mine::with(|learnt| learnt.plan(cell, terms())) else { return sleep() };
-    let learns = |lasted: Nanos, slept| Mine::with(|learnt| learnt.ended(cell, lasted, slept, terms()));
+    count();
+    let plan = LEARNT.with(|learnt| learnt.plan(cell, terms()));
+    let learns = |lasted: Nanos, slept| LEARNT.with(|learnt| learnt.ended(cell, lasted, slept, terms()));
     let sleeps = || {
         THREADS.fetch_sub(1, Ordering::Relaxed);
         let result = sleep();
@@ -150,7 +139,7 @@ pub(super) fn wait<T>(
                 return sleeps();
             }
             if asks && yields() {
-                Mine::with(Learnt::cpu_is_wanted);
+                LEARNT.with(Learnt::cpu_is_wanted);
                 return sleeps();
             }
             now = Native::now(clock);
