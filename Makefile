@@ -30,7 +30,7 @@ DEMO_SEEDS    ?= 3
 # Locks that are predicted; the three that are predicted best are measured.
 DEMO_LOCKS    ?= spin-park,adaptive,ttas,mcs-barging,mcs,ticket
 
-.PHONY: all demo build test lint tables docs book bench install install-c tools
+.PHONY: all demo build test counts lint tables docs book bench install install-c tools
 
 all: build
 
@@ -63,6 +63,14 @@ test: tools
 	BATON_SKIPPED='$(SKIPPED)' $(WITHIN) $(CARGO) test --workspace --no-fail-fast --tests
 	$(CARGO) test --workspace --no-fail-fast --doc
 	@scripts/skipped '$(SKIPPED)'
+
+## counts: instructions of the simulator, the network, scheduling decisions and replays, by callgrind; fails where one has grown by 5%
+counts: build
+	scripts/check/chip-instructions
+	scripts/check/noc-instructions --network
+	scripts/check/noc-instructions $(BUILT)/baton
+	scripts/check/decision-instructions
+	scripts/check/whatif-instructions
 
 ## lint: formatting, clippy, ruff for the Python scripts, plain English, stale mutants; warnings are errors
 lint: tools
@@ -115,19 +123,21 @@ install: build
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
 MAJOR   := $(firstword $(subst ., ,$(VERSION)))
 MINOR   := $(word 2,$(subst ., ,$(VERSION)))
+# Libraries with the same number fit the same programs: below 1.0, those of one minor version.
+ABI     := $(if $(filter 0,$(MAJOR)),0.$(MINOR),$(MAJOR))
 install-c:
 	install -D -m 644 crates/capi/include/baton.h '$(DESTDIR)$(PREFIX)/include/baton.h'
 	install -D -m 644 crates/capi/include/baton.hpp '$(DESTDIR)$(PREFIX)/include/baton.hpp'
 	install -D -m 644 crates/capi/include/baton_lock.h '$(DESTDIR)$(PREFIX)/include/baton_lock.h'
 	install -D -m 755 $(BUILT)/libbaton.so '$(DESTDIR)$(PREFIX)/lib/libbaton.so.$(VERSION)'
-	ln -sf libbaton.so.$(VERSION) '$(DESTDIR)$(PREFIX)/lib/libbaton.so.$(MAJOR)'
-	ln -sf libbaton.so.$(MAJOR) '$(DESTDIR)$(PREFIX)/lib/libbaton.so'
+	ln -sf libbaton.so.$(VERSION) '$(DESTDIR)$(PREFIX)/lib/libbaton.so.$(ABI)'
+	ln -sf libbaton.so.$(ABI) '$(DESTDIR)$(PREFIX)/lib/libbaton.so'
 	install -D -m 644 $(BUILT)/libbaton.a '$(DESTDIR)$(PREFIX)/lib/libbaton.a'
 	install -d '$(DESTDIR)$(PREFIX)/lib/pkgconfig'
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' crates/capi/baton.pc.in > '$(DESTDIR)$(PREFIX)/lib/pkgconfig/baton.pc'
 	install -d '$(DESTDIR)$(PREFIX)/lib/cmake/Baton'
 	for file in BatonConfig BatonConfigVersion; do \
-	    sed -e 's|@VERSION@|$(VERSION)|' -e 's|@MAJOR@|$(MAJOR)|' -e 's|@MINOR@|$(MINOR)|' crates/capi/$$file.cmake.in \
+	    sed -e 's|@VERSION@|$(VERSION)|' -e 's|@MAJOR@|$(MAJOR)|' -e 's|@MINOR@|$(MINOR)|' -e 's|@ABI@|$(ABI)|' crates/capi/$$file.cmake.in \
 	        > '$(DESTDIR)$(PREFIX)/lib/cmake/Baton/'$$file.cmake || exit; \
 	done
 

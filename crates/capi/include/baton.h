@@ -42,7 +42,7 @@ int baton_mutex_timedlock(baton_mutex *mutex, int clock, const struct timespec *
 void baton_mutex_unlock(baton_mutex *mutex);
 
 /* A reader-writer lock in which readers and writers take turns: readers that come while a writer waits let it go first, and
- * then go before the next writer. At most 131,072 readers at a time; one more stops the program. */
+ * may then go before the writers that wait. At most 131,072 readers at a time; one more stops the program. */
 typedef struct baton_rwlock { uint32_t word; } baton_rwlock;
 #define BATON_RWLOCK_INIT { 0 }
 
@@ -94,7 +94,8 @@ int baton_semaphore_trytake(baton_semaphore *semaphore); /* 0 or EAGAIN */
 int baton_semaphore_timedtake(baton_semaphore *semaphore, int clock, const struct timespec *until);
 int baton_semaphore_post(baton_semaphore *semaphore); /* 0 or EOVERFLOW */
 
-/* A barrier that needs no index: the same `threads` threads meet again and again, and no other thread calls it. Other
+/* A barrier that needs no index: the same `threads` threads meet again and again, and no other thread calls it. Its
+ * address is a multiple of 128, which memory of malloc need not have: use aligned_alloc(128, sizeof(baton_meeting)). Other
  * barriers are below. */
 typedef struct __attribute__((aligned(128))) baton_meeting {
     uint64_t arrived;

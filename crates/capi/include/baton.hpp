@@ -65,6 +65,19 @@ int until(const std::chrono::time_point<Clock, Duration> &at, Call call) {
         }
     }
 }
+
+/* As `until`, for a wait that a notification ends. A time of another clock that has not come yet counts as a notification:
+ * the caller looks at what it waits for before it waits again, as a notification may have come in between. */
+template <class Clock, class Duration, class Call>
+int until_notified(const std::chrono::time_point<Clock, Duration> &at, Call call) {
+    if constexpr (std::is_same_v<Clock, std::chrono::steady_clock> || std::is_same_v<Clock, std::chrono::system_clock>) {
+        return until(at, call);
+    } else {
+        auto time = time_of(after(at - Clock::now()));
+        int result = call(CLOCK_MONOTONIC, &time);
+        return result == ETIMEDOUT && Clock::now() < at ? 0 : result;
+    }
+}
 } /* namespace detail */
 
 /* A mutex of four bytes: a TimedLockable. */
@@ -146,7 +159,7 @@ public:
     /* Returns false if the time came before a notification. */
     template <class Clock, class Duration>
     bool wait_until(std::unique_lock<fast_mutex> &lock, const std::chrono::time_point<Clock, Duration> &at) {
-        return detail::until(at, [&](int clock, const std::timespec *time) {
+        return detail::until_notified(at, [&](int clock, const std::timespec *time) {
                    return baton_cond_timedwait(&raw_, lock.mutex()->native_handle(), clock, time);
                }) == 0;
     }

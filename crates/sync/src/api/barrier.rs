@@ -35,7 +35,8 @@ impl<W: WaitPolicy> Barrier<W> {
         Barrier { raw: Central::fixed(threads), wait: PhantomData }
     }
 
-    /// Waits until all threads wait. Returns true in one of them.
+    /// Waits until all threads wait. Returns true in one of them, or in none if the last to come was
+    /// a thread that left ([`Barrier::leave`]).
     #[inline]
     pub fn wait(&self) -> bool {
         self.raw.wait(0, W::WAIT)

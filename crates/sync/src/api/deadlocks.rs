@@ -166,6 +166,7 @@ unsafe impl<L: TimedLock<Native> + ZeroInit, W: WaitPolicy> RawMutexTimed for Tr
 
 /// A thread that waits for a mutex.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Blocked {
     /// The thread.
     pub thread: ThreadId,
@@ -189,6 +190,7 @@ impl fmt::Display for Blocked {
 /// Threads that wait for each other: each one waits for a mutex that the next one holds, and the last
 /// one for a mutex that the first one holds. A single thread waits for a mutex that it holds itself.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Deadlock {
     /// The threads.
     pub threads: Vec<Blocked>,

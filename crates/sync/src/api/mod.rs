@@ -39,8 +39,11 @@ pub use crate::once::Poisoned;
 pub use crate::queue::BadBound;
 pub use crate::queue::channel::{NotReceived, NotSent};
 pub use barrier::Barrier;
+pub use baton_machine::units::Nanos;
 pub use baton_machine::{Clock, Deadline, Wait};
 pub use condvar::Condvar;
+/// The crate whose guards the mutexes and reader-writer locks have.
+pub use lock_api;
 pub use mutex::*;
 pub use once::Once;
 pub use policy::{Adaptive, Park, Pause, SpinPark, WaitPolicy, after};

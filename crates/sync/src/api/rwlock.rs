@@ -179,8 +179,9 @@ unsafe impl<W: WaitPolicy> RawRwLockUpgradeTimed for RawTurns<W> {
 }
 
 /// A reader-writer lock of four bytes in which readers and writers take turns: readers that come
-/// while a writer waits let it go first, and then go before the next writer. A thread that reads and
-/// may read again calls [`ReadRecursively::read_recursive`].
+/// while a writer waits let it go first, and may then go before the writers that wait. A writer that
+/// comes and goes before a woken reader has a CPU passes the reader. A thread that reads and may read
+/// again calls [`ReadRecursively::read_recursive`].
 ///
 /// ```
 /// use baton_sync::{ReadRecursively, RwLock, RwLockUpgradableReadGuard, RwLockWriteGuard};

@@ -7,6 +7,7 @@ use baton_machine::Atomic;
 use baton_machine::Ordering::{Acquire, Relaxed, Release};
 use baton_machine::native::cell::NativeAtomic;
 use std::fs::{File, OpenOptions};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// The first word of each queue's file: its bytes are the text "Baton Qu".
@@ -102,15 +103,8 @@ impl Opened {
         let unfit = |why| OpenError::Unfit { path: path.to_owned(), why };
         let shape = Shape::new(kind, capacity as u64, item_bytes as u64).map_err(unfit)?;
         let bytes = shape.bytes().map_err(unfit)?;
-        let mut name = path.file_name().unwrap_or_default().to_owned();
-        // Threads of one process have names of their own.
-        static NUMBER: NativeAtomic<u32> = NativeAtomic::new(0);
-        name.push(format!(".{}.{}.new", std::process::id(), NUMBER.fetch_add(1, Relaxed)));
-        let name = path.with_file_name(name);
         let failed = |error| OpenError::Io { path: path.to_owned(), error };
-        let file = OpenOptions::new().read(true).write(true).create_new(true).open(&name).map_err(failed)?;
-        // From here on the file is this thread's own.
-        let temporary = Temporary(name);
+        let (temporary, file) = Temporary::beside(path).map_err(failed)?;
         super::os::reserve(&file, bytes).map_err(failed)?;
         let memory = Mapping::new(&file, bytes).map_err(failed)?;
         let head: &Head = memory.at(0);
@@ -185,6 +179,23 @@ impl Opened {
 
 /// A file that is removed when this value is dropped.
 struct Temporary(PathBuf);
+
+impl Temporary {
+    /// Creates an empty file in the folder of `path`, under a name that no other file has: a process
+    /// that was killed in here may have left one.
+    fn beside(path: &Path) -> std::io::Result<(Temporary, File)> {
+        static NUMBER: NativeAtomic<u32> = NativeAtomic::new(0);
+        loop {
+            let mut name = path.file_name().unwrap_or_default().to_owned();
+            name.push(format!(".{}.{}.new", std::process::id(), NUMBER.fetch_add(1, Relaxed)));
+            let name = path.with_file_name(name);
+            match OpenOptions::new().read(true).write(true).create_new(true).open(&name) {
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                opened => return opened.map(|file| (Temporary(name), file)),
+            }
+        }
+    }
+}
 
 impl Drop for Temporary {
     fn drop(&mut self) {

@@ -27,6 +27,11 @@
 //! the others of its side. A sleeper looks again every 50 ms, since the process that was to wake it
 //! may have been killed. Each of these times is one after which a thread looks; it then needs a CPU.
 //!
+//! A killed process counts as alive while the kernel still has its files: while its memory is written
+//! to a core file or freed, and while a child of it lives that has not called `exec`. Its lock is
+//! taken over after that. No call tells whether a queue has senders or receivers: a receiver
+//! without senders waits until its deadline.
+//!
 //! What is in the file is checked when it is opened. What is changed there later by a program that
 //! does not keep to the rules makes calls fail, wait or change items, and nothing worse; but a file
 //! that is made shorter ends the programs that map it (SIGBUS).
@@ -62,6 +67,7 @@ pub enum Kind {
 
 /// Why a queue was not created or opened.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum OpenError {
     /// The operating system refused something.
     #[error("{}: {error}", path.display())]
@@ -89,6 +95,7 @@ pub enum OpenError {
 
 /// Why an item was not sent or received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Refused {
     /// There is no room.
     #[error("the queue is full")]
