@@ -15,7 +15,6 @@ mod energy;
 mod fairness;
 mod flows;
 mod gomp_mutex;
-mod instructions;
 mod kernels;
 mod outside;
 mod packets;

@@ -13,6 +13,8 @@ use std::process::{Command, Output};
 const PAGE: &str = include_str!("../../../../docs/extend.md");
 /// The command outside of the tree.
 const TEMPLATE: &str = "examples/out-of-tree";
+/// An empty test of that command, in the copy.
+const TEST: &str = "is_built";
 /// The most lines of a recipe's file.
 const MOST: usize = 60;
 /// What a recipe is for, as the page's headings have it.
@@ -158,15 +160,13 @@ fn with_line(text: &str, what: &str, line: &Line) -> String {
     lines.join("\n") + "\n"
 }
 
-/// The manifest of the command outside of the tree, with the tree's profiles, so that what is built
-/// of other people's crates is the same.
+/// The manifest of the copy's workspace, of which the command outside of the tree is a member here: so what is built of other
+/// people's crates has the same features as for this test, and is not built again.
 fn manifest(root: &Path) -> String {
-    let read = |path: &str| fs::read_to_string(root.join(path)).unwrap();
-    let workspace = read("Cargo.toml");
-    let profiles = workspace.find("\n[profile.").expect("the workspace has profiles");
-    // The copy gets a workspace of its own: it lies below the tree, whose workspace excludes only
-    // the original folder.
-    read("examples/out-of-tree/Cargo.toml") + "\n[workspace]\n" + &workspace[profiles..]
+    let text = fs::read_to_string(root.join("Cargo.toml")).unwrap();
+    let (members, excluded) = (r#"members = ["crates/*"]"#, format!(r#""{TEMPLATE}", "#));
+    assert!(text.contains(members) && text.contains(&excluded), "the workspace has members, and excludes {TEMPLATE}");
+    text.replace(members, &format!(r#"members = ["crates/*", "{TEMPLATE}"]"#)).replace(&excluded, "")
 }
 
 /// Copies the tree and carries the recipes out.
@@ -184,9 +184,9 @@ fn carry_out(recipes: &[Recipe], tree: &Path) {
             changed.push((line.file.clone().into(), with_line(&text, &recipe.what, line).into_bytes()));
         }
     }
-    changed.push((Path::new(TEMPLATE).join("Cargo.toml"), manifest(&root).into_bytes()));
-    // The command outside of the tree is built with the tree's versions of other people's crates.
-    changed.push((Path::new(TEMPLATE).join("Cargo.lock"), fs::read(root.join("Cargo.lock")).unwrap()));
+    changed.push(("Cargo.toml".into(), manifest(&root).into_bytes()));
+    // Cargo builds a package's commands for its tests.
+    changed.push((Path::new(TEMPLATE).join("tests").join(TEST).with_extension("rs"), Vec::new()));
     let distinct: BTreeSet<&PathBuf> = changed.iter().map(|(path, _)| path).collect();
     assert_eq!(distinct.len(), changed.len(), "two recipes change one file");
     for path in wanted.iter().filter(|path| !distinct.contains(path)) {
@@ -209,8 +209,8 @@ fn build(tree: &Path) -> PathBuf {
     let folder = here.parent().and_then(Path::parent).expect("a test program lies in target/PROFILE/deps");
     let profile = if folder.ends_with("release") { "release" } else { "test" };
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.current_dir(tree.join(TEMPLATE)).env("CARGO_TARGET_DIR", folder.parent().unwrap());
-    command.args(["build", "--quiet", "--offline", "--profile", profile]);
+    command.current_dir(tree).env("CARGO_TARGET_DIR", folder.parent().unwrap());
+    command.args(["test", "--quiet", "--offline", "--no-run", "--profile", profile, "--workspace", "--test", TEST]);
     for ours in fs::read_dir(tree.join("crates")).unwrap() {
         let name = ours.unwrap().file_name().into_string().unwrap();
         command.args(["--config", &format!("profile.{profile}.package.baton-{name}.opt-level=0")]);

@@ -6,7 +6,6 @@ mod common;
 
 mod arbitration;
 mod closed_loop;
-mod instructions;
 mod queueing;
 mod reference_curves;
 mod same_bytes;
