@@ -8,7 +8,8 @@ use baton_machine::native::{notices, sanitizer};
 use baton_machine::{Machine, Native};
 use baton_omp::team::Context;
 use baton_omp::threads::Body;
-use baton_omp::{NativeThreads, Runtime, Settings, Threads};
+use baton_omp::{NativeThreads, Runtime, Schedule, Settings, Threads};
+use core::ffi::{CStr, c_void};
 use std::ffi::CString;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Once, OnceLock};
@@ -57,6 +58,23 @@ pub(crate) const IN_PLACE: &str = "adaptive";
 /// them. False until the settings are known.
 pub(crate) static PLAIN: AtomicBool = AtomicBool::new(false);
 
+/// Whether the loader found this library by one of the names of LLVM's.
+fn is_llvms() -> bool {
+    // SAFETY: zeroes are a value of this type, which has pointers alone.
+    let mut found: libc::Dl_info = unsafe { core::mem::zeroed() };
+    let own: *const c_void = (&raw const RUNTIME).cast();
+    // SAFETY: the call gets an address of this library and writes the local variable; the name that
+    // it returns stays as long as the library.
+    let name = unsafe {
+        if libc::dladdr(own, &raw mut found) == 0 || found.dli_fname.is_null() {
+            return false;
+        }
+        CStr::from_ptr(found.dli_fname).to_string_lossy()
+    };
+    let file = name.rsplit('/').next().unwrap_or("");
+    file.starts_with("libomp") || file.starts_with("libiomp")
+}
+
 /// The runtime. The first call reads the environment; a bad BATON_OMP_* value ends the process with
 /// exit status 2.
 pub fn runtime() -> &'static Runtime<Native> {
@@ -71,6 +89,9 @@ pub fn runtime() -> &'static Runtime<Native> {
                 settings.icv.device = environment().device;
                 settings.icv.allocator = environment().allocator;
                 settings.block_ns = variables::block_ns();
+                if is_llvms() && variable("OMP_SCHEDULE").is_none() {
+                    settings.icv.schedule = Schedule::default();
+                }
                 let page = std::env::var(notices::VARIABLE).ok().and_then(|path| CString::new(path).ok());
                 let is_told = page.is_some_and(|page| notices::open(&page)) && notices::are_heard();
                 // Relaxed: a thread that does not see this yet finds the same lock by the longer

@@ -96,7 +96,8 @@ fn variables_of_llvm_are_read_and_unknown_ones_told() {
     std::fs::write(
         folder.path().join("set.c"),
         "#include <omp.h>\n#include <stdio.h>\nint main(void) { printf(\"%d %zu %d %d\\n\", omp_get_thread_limit(), \
-         kmp_get_stacksize_s(), omp_get_proc_bind(), omp_get_num_places() > 0); }\n",
+         kmp_get_stacksize_s(), omp_get_proc_bind(), omp_get_num_places() > 0); \
+         omp_sched_t kind; int chunk; omp_get_schedule(&kind, &chunk); printf(\"schedule %d %d\\n\", kind, chunk); }\n",
     )
     .unwrap();
     run(Command::new(clang).current_dir(folder.path()).args(["-fopenmp", "-o", "set", "set.c"]));
@@ -105,7 +106,8 @@ fn variables_of_llvm_are_read_and_unknown_ones_told() {
         (String::from_utf8(output.stderr.clone()).unwrap(), text(output))
     };
     let (said, printed) = set(&[("KMP_ALL_THREADS", "7"), ("KMP_STACKSIZE", "1m"), ("KMP_AFFINITY", "compact")]);
-    assert_eq!((said.as_str(), printed.as_str()), ("", "7 1048576 3 1\n"));
+    assert_eq!((said.as_str(), printed.as_str()), ("", "7 1048576 3 1\nschedule 1 0\n"));
+    assert!(set(&[("OMP_SCHEDULE", "dynamic,4")]).1.ends_with("schedule 2 4\n"));
     let (said, _) = set(&[("KMP_AFFINITY", "compakt"), ("KMP_BLOCKTIME", "soon"), ("KMP_TASKLOOP_MIN_TASKS", "3")]);
     for told in ["KMP_AFFINITY: `compakt`", "KMP_BLOCKTIME: `soon`", "without effect: KMP_TASKLOOP_MIN_TASKS"] {
         assert!(said.contains(told), "{said}");

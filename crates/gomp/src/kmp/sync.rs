@@ -3,12 +3,12 @@
 #![allow(clippy::missing_safety_doc, reason = "the compiler calls these; LLVM documents the interface")]
 
 use crate::critical::{GOMP_critical_name_end, GOMP_critical_name_start};
-use crate::kmp::ident::Ident;
+use crate::kmp::ident::{Ident, number};
 use crate::process::place;
 use baton_machine::{Machine, Native, Ordering};
 use baton_omp::Why;
-use core::cell::Cell;
 use core::ffi::c_void;
+use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
 
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_barrier(_at: *const Ident, _thread: i32) {
@@ -127,17 +127,6 @@ pub unsafe extern "C" fn __kmpc_end_critical(_at: *const Ident, _thread: i32, na
     unsafe { GOMP_critical_name_end(name.cast()) };
 }
 
-/// How the threads of a team combine their values at the end of a construct.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Method {
-    /// The thread is alone.
-    Alone,
-    /// One thread after another, in a critical section.
-    Critical,
-    /// By atomic operations of the compiler's.
-    Atomic,
-}
-
 /// The bit by which the compiler says that it has code for atomic operations.
 const HAS_ATOMICS: i32 = 0x10;
 /// The most variables that are combined by atomic operations: a critical section takes two.
@@ -147,33 +136,42 @@ const FEW: i32 = 4;
 const COMBINE: i32 = 1;
 const COMBINE_ATOMICALLY: i32 = 2;
 
-thread_local! {
-    /// How the thread combines the values of the construct that it is ending.
-    static METHOD: Cell<Method> = const { Cell::new(Method::Alone) };
+/// The word, of a reduction's lock, that names the thread which combines under the lock: its number
+/// and 1 more; 0 if there is none.
+///
+/// # Safety
+/// `name` has the words of a reduction's lock.
+unsafe fn combiner<'a>(name: Name) -> &'a AtomicI32 {
+    // SAFETY: by contract; the lock itself takes the first two words.
+    unsafe { AtomicI32::from_ptr(&raw mut (*name)[2]) }
 }
 
 unsafe fn reduce(at: *const Ident, thread: i32, variables: i32, name: Name) -> i32 {
     // SAFETY: the compiler passes its own description, or null.
     let flags = unsafe { at.as_ref() }.map_or(0, |at| at.flags);
-    let method = match place().team().size {
-        1 => Method::Alone,
-        _ if flags & HAS_ATOMICS != 0 && variables <= FEW => Method::Atomic,
-        _ => Method::Critical,
-    };
-    METHOD.with(|cell| cell.set(method));
-    match method {
-        Method::Atomic => return COMBINE_ATOMICALLY,
-        // SAFETY: the compiler passes the words of the reduction's lock.
-        Method::Critical => unsafe { __kmpc_critical(at, thread, name) },
-        Method::Alone => {}
+    if place().team().size == 1 {
+        return COMBINE;
+    }
+    if flags & HAS_ATOMICS != 0 && variables <= FEW {
+        return COMBINE_ATOMICALLY;
+    }
+    // SAFETY: the compiler passes the words of the reduction's lock.
+    unsafe {
+        __kmpc_critical(at, thread, name);
+        // Relaxed, here and below: only the thread itself finds its own number there.
+        combiner(name).store(number() + 1, Relaxed);
     }
     COMBINE
 }
 
 unsafe fn end_reduce(at: *const Ident, thread: i32, name: Name) {
-    if METHOD.with(|cell| cell.replace(Method::Alone)) == Method::Critical {
-        // SAFETY: `reduce` took the lock in this thread.
-        unsafe { __kmpc_end_critical(at, thread, name) };
+    // SAFETY: the compiler passes the words of the reduction's lock, which `reduce` took in this
+    // thread if the thread's number stands there.
+    unsafe {
+        if combiner(name).load(Relaxed) == number() + 1 {
+            combiner(name).store(0, Relaxed);
+            __kmpc_end_critical(at, thread, name);
+        }
     }
 }
 

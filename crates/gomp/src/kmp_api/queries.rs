@@ -7,7 +7,7 @@ use crate::environment::{environment, stack};
 use crate::kmp::ident::{Ident, number};
 use crate::process::{place, runtime};
 use crate::target;
-use crate::variables::{WARNINGS, warn};
+use crate::variables::{WARNINGS, variable, warn};
 use core::ffi::{CStr, c_char};
 use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering::Relaxed};
 
@@ -77,6 +77,23 @@ pub unsafe extern "C" fn __kmpc_error(at: *const Ident, severity: i32, message: 
     eprintln!("libbaton_gomp: {file}:{line}: {message}");
     if severity == FATAL {
         std::process::exit(1);
+    }
+}
+
+/// `omp_get_schedule` at LLVM's version. If OMP_SCHEDULE is static without a modifier, GCC's says that
+/// the schedule is monotonic, and LLVM's does not.
+///
+/// # Safety
+/// `kind` and `chunk` point to variables of the program.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn baton_llvm_get_schedule(kind: *mut u32, chunk: *mut i32) {
+    const MONOTONIC: u32 = 1 << 31;
+    // SAFETY: by contract.
+    unsafe { crate::queries::omp_get_schedule(kind, chunk) };
+    let is_said = || variable("OMP_SCHEDULE").is_some_and(|text| text.to_ascii_lowercase().contains("monotonic"));
+    if place().icv.get().schedule == runtime().settings.icv.schedule && !is_said() {
+        // SAFETY: by contract.
+        unsafe { kind.write(kind.read() & !MONOTONIC) };
     }
 }
 

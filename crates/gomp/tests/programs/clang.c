@@ -134,6 +134,15 @@ static void loops(void)
 static int tp = 3;
 #pragma omp threadprivate(tp)
 
+/* The same number, by a region whose threads reduce more than a few variables. */
+static int one(int n)
+{
+    int a = 0, b = 0, c = 0, d = 0, e = 0;
+    #pragma omp parallel num_threads(2) reduction(+ : a, b, c, d, e)
+    a++, b++, c++, d++, e++;
+    return a == b && b == c && c == d && d == e ? n : -1000;
+}
+
 static void blocks(void)
 {
     int value = 0, sum = 0, masked = 0, critical = 0;
@@ -164,6 +173,14 @@ static void blocks(void)
     }
     printf("reductions: %d %d %d %d %d %g %d\n", a / threads, b == 1 << threads, c / threads, d / threads, e / threads, f / threads,
            array[2] / threads);
+    /* Five variables take turns; a combination that has a region of its own must not lose the turn. */
+    int v = 0, w = 0, x = 0, y = 0, z = 0;
+    #pragma omp declare reduction(inner : int : omp_out += one(omp_in)) initializer(omp_priv = 0)
+    for (int round = 0; round < 3; round++) {
+        #pragma omp parallel reduction(inner : v, w, x, y, z)
+        v++, w++, x++, y++, z++;
+    }
+    printf("combined: %d %d\n", v / threads, v + w + x + y + z == 15 * threads);
     tp = 9;
     #pragma omp parallel copyin(tp) reduction(+ : sum)
     sum += tp - 9;
