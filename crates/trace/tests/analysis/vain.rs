@@ -8,6 +8,9 @@ use baton_trace::{
     Clock, FutexEnd, How, Lock, Mode, SiteId, ThreadIndex, Ticks, Trace, TraceBuilder, WakeReason, What,
 };
 
+/// Events as (time, thread, what).
+type Events = Vec<(u64, u32, What)>;
+
 const CONDITION: u64 = 0x3000;
 const MUTEX: Lock = Lock::mutex(0x1000);
 const INNER: Lock = Lock::mutex(0x2000);
@@ -103,7 +106,7 @@ fn threads_that_a_broadcast_wakes_and_that_wait_again_wake_in_vain() {
 /// do. A thread that has no CPU, or waits for the mutex, does not work.
 #[test]
 fn threads_that_run_under_the_mutex_do_not_wake_in_vain() {
-    let rounds = |each: fn(u32, u64) -> Vec<(u64, u32, What)>| {
+    let rounds = |each: fn(u32, u64) -> Events| {
         let mut events = Vec::new();
         for thread in 1..4 {
             events.push((u64::from(thread), thread, take(MUTEX, X)));
