@@ -7,9 +7,9 @@
 //! late; libgomp relies on the same reserve.
 
 #[cfg(all(target_arch = "x86_64", feature = "shared-library"))]
-pub(super) use fixed::{get, set};
+pub(super) use fixed::{get, set, set_first};
 #[cfg(not(all(target_arch = "x86_64", feature = "shared-library")))]
-pub(super) use plain::{get, set};
+pub(super) use plain::{get, set, set_first};
 
 #[cfg(all(target_arch = "x86_64", feature = "shared-library"))]
 mod fixed {
@@ -50,12 +50,27 @@ mod fixed {
                 at = out(reg) _, word = in(reg) word, options(nostack, preserves_flags));
         }
     }
+
+    /// Sets the calling thread's word, if it is null. Returns whether it was. A signal handler of the
+    /// thread comes before or after this, not in the middle.
+    pub(in super::super) fn set_first<T>(word: *const T) -> bool {
+        let was: usize;
+        // SAFETY: reads and writes the thread's own word. One instruction does both, and no other
+        // thread accesses the word, so the instruction needs no lock.
+        unsafe {
+            asm!("mov {at}, qword ptr [rip + baton_thread_storage@GOTTPOFF]", "cmpxchg qword ptr fs:[{at}], {word}",
+                at = out(reg) _, word = in(reg) word, inout("rax") 0usize => was, options(nostack));
+        }
+        was == 0
+    }
 }
 
 #[cfg(not(all(target_arch = "x86_64", feature = "shared-library")))]
 mod plain {
     use core::cell::Cell;
-    use core::ptr::null;
+    use core::ptr::{null, null_mut};
+    use core::sync::atomic::AtomicPtr;
+    use core::sync::atomic::Ordering::Relaxed;
 
     thread_local! {
         static WORD: Cell<*const ()> = const { Cell::new(null()) };
@@ -70,5 +85,16 @@ mod plain {
     /// Sets the calling thread's word.
     pub(in super::super) fn set<T>(word: *const T) {
         WORD.with(|mine| mine.set(word.cast()));
+    }
+
+    /// Sets the calling thread's word, if it is null. Returns whether it was. A signal handler of the
+    /// thread comes before or after this, not in the middle.
+    pub(in super::super) fn set_first<T>(word: *const T) -> bool {
+        WORD.with(|mine| {
+            // SAFETY: the word is aligned and lives as long as the thread; only this thread accesses
+            // it, so `get` and `set` do not overlap this access.
+            let mine = unsafe { AtomicPtr::from_ptr(mine.as_ptr().cast::<*mut ()>()) };
+            mine.compare_exchange(null_mut(), word.cast_mut().cast(), Relaxed, Relaxed).is_ok()
+        })
     }
 }

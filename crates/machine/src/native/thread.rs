@@ -76,6 +76,13 @@ static KEY: AtomicU32 = AtomicU32::new(0);
 #[cold]
 #[inline(never)]
 fn number() -> &'static ThreadStorage {
+    number_after(|| ())
+}
+
+/// Gives the calling thread its storage. Calls `before` just before the thread has it, where a test
+/// does what a signal handler might do there.
+#[inline(always)]
+fn number_after(before: impl FnOnce()) -> &'static ThreadStorage {
     let mut index = claim();
     if index.is_none_or(|index| index >= SWEEP_FROM.load(Ordering::Relaxed)) && sweep() {
         if let Some(index) = index {
@@ -85,16 +92,16 @@ fn number() -> &'static ThreadStorage {
     }
     let Some(index) = index else { panic!("more than {MOST} live threads") };
     let place = place(index);
-    let other: *const ThreadStorage = own::get();
-    if !other.is_null() {
-        // A signal handler ran meanwhile and already gave the thread its storage.
-        free(index);
-        // SAFETY: places are never unmapped, and this one belongs to the calling thread.
-        return unsafe { &*other };
-    }
     place.local.set_index(index);
     place.owner.store(me(), Ordering::Relaxed);
-    own::set(place);
+    before();
+    if !own::set_first(place) {
+        // A signal handler ran meanwhile and already gave the thread its storage.
+        place.owner.store(0, Ordering::Relaxed);
+        free(index);
+        // SAFETY: places are never unmapped, and this one belongs to the calling thread.
+        return unsafe { &*own::get() };
+    }
     end_with_thread(place);
     place
 }
@@ -328,6 +335,20 @@ mod tests {
             let index = std::thread::spawn(|| local().index()).join().unwrap();
             assert!(index <= most + 64, "number {index} of a short-lived thread: numbers leak");
         }
+    }
+
+    #[test]
+    fn a_signal_handler_that_comes_first_keeps_its_storage_and_takes_one_number() {
+        std::thread::spawn(|| {
+            let mut first: *const Local = null();
+            let mine = &raw const number_after(|| first = local()).local;
+            assert!(mine == first && core::ptr::eq(local(), first));
+            let numbers = (0..MOST).filter(|&n| TAKEN[n / PIECE].load(Ordering::Relaxed) >> (n % PIECE) & 1 == 1);
+            let owned = numbers.filter(|&n| place(n as u32).owner.load(Ordering::Relaxed) == me());
+            assert_eq!(owned.count(), 1);
+        })
+        .join()
+        .unwrap();
     }
 
     #[test]
