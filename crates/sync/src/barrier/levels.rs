@@ -145,15 +145,28 @@ impl<M: Machine> Counters<M> {
     }
 
     /// Arrives at the participant's counter, and at the larger parts above while this thread is the
-    /// last to arrive. Returns whether it was the last in all parts below the whole machine.
-    fn arrive(&self, index: u32) -> bool {
+    /// last to arrive. Returns whether it was the last in all parts below the whole machine. If it
+    /// was not, the last thread of all may have replaced these counters when the function returns:
+    /// so it has an address, not a reference, and does not use it after the thread's last arrival.
+    ///
+    /// # Safety
+    /// The counters are at `this`, and are not replaced before this thread has arrived. `index` is
+    /// that of a participant.
+    unsafe fn arrive(this: *const Self, index: u32) -> bool {
+        // SAFETY: this thread has not arrived, so the counters are there.
+        let (first, parts, counters) = unsafe {
+            let Counters { first, parts, counters, before, .. } = &*this;
+            (first.as_ptr(), parts.as_ptr(), counters.as_ptr().wrapping_add(*before))
+        };
+        // SAFETY: there is an entry for each participant.
         // Relaxed, here and for the parts: the tables were written before the word said that the
         // counters exist.
-        let mut at = self.first[index as usize].load(Relaxed);
+        let mut at = unsafe { (*first.add(index as usize)).load(Relaxed) };
         while at != TOP {
-            let [expected, parent] = &self.parts[at as usize];
+            // SAFETY: the tables name counters that there are, and this thread is the last of all
+            // parts below this one, for which it has not arrived.
+            let ([expected, parent], counter) = unsafe { (&*parts.add(at as usize), &(*counters.add(at as usize)).0) };
             let expected = expected.load(Relaxed);
-            let counter = &self.counters[self.before + at as usize].0;
             // Release: publishes what this thread, and the threads that it arrives for, did.
             // Acquire: the last thread carries it upwards.
             if counter.fetch_add(1, AcqRel) + 1 != expected {
@@ -229,10 +242,13 @@ impl<M: Machine> Levels<M> {
     /// Arrives at the counters. The last thread of all gets the number of participants that drop
     /// out in this episode, the others `None`.
     fn arrive_by_parts(&self, index: u32) -> Option<u64> {
-        // SAFETY: the word that released this thread says that the counters exist; they are not
-        // written again before all have arrived.
-        let counters = unsafe { self.gate.read() };
-        if counters.arrive(index) { self.add(counters.top) } else { None }
+        // SAFETY: the word that released this thread says that the counters exist. They are not
+        // replaced before all have arrived; a thread that is the last of its part arrives by `add`.
+        // The callers have checked the index.
+        unsafe {
+            let counters = self.gate.address();
+            if Counters::arrive(counters, index) { self.add((*counters).top) } else { None }
+        }
     }
 
     /// Arrives, and drops out if `drops`. Returns `None` if this thread released all; otherwise the

@@ -40,9 +40,19 @@ impl<M: Machine, T: 'static> Published<M, T> {
     /// The word that released this thread says that the data exists, and it is not written again
     /// before this thread arrives.
     pub(super) unsafe fn read(&self) -> &T {
-        // SAFETY: by contract the slot was written before, and is not written again meanwhile.
-        let at = unsafe { self.behind.read(|at| core::ptr::from_ref((*at).as_ref().expect("it was published"))) };
-        // SAFETY: the slot is not written meanwhile, as above, so the data stays in place.
-        unsafe { &*at }
+        // SAFETY: by contract the slot was written before, and is not written again meanwhile, so
+        // the data stays in place.
+        unsafe { &*self.address() }
+    }
+
+    /// Returns the address of the published data, for a thread that may still be in a function when
+    /// the data is replaced.
+    ///
+    /// # Safety
+    /// The word that released this thread says that the data exists, and this thread has not
+    /// arrived.
+    pub(super) unsafe fn address(&self) -> *const T {
+        // SAFETY: by contract the slot was written before, and is not written meanwhile.
+        unsafe { self.behind.read(|at| core::ptr::from_ref((*at).as_ref().expect("it was published"))) }
     }
 }
