@@ -98,6 +98,13 @@ fn new_lock() -> Apart {
     lock::<Native>(&runtime().settings.lock).expect("the settings name a lock that there is")
 }
 
+/// Whether locks are words in place, and no checker of races must be told of them.
+pub(crate) fn is_plain() -> bool {
+    runtime();
+    // Relaxed: what the runtime's making stored is seen with it.
+    PLAIN.load(Ordering::Relaxed)
+}
+
 fn is_in_place() -> bool {
     runtime().settings.lock == IN_PLACE
 }

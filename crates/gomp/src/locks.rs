@@ -1,13 +1,18 @@
-//! `omp_*_lock`: the program's word holds the number of a lock in a table. Numbers begin at 1: a
-//! zero there means that the lock was never initialised, or that it was a simple lock and was
-//! destroyed.
+//! `omp_*_lock`. By default the program's word, of four bytes, is the lock itself: its values begin at
+//! [`FREE`]. If the settings name another algorithm, or a checker of races must be told of locks, the
+//! word holds the number of a lock in a table. Numbers begin at 1: a zero there means that the lock was
+//! never initialised, or that it was destroyed.
 //!
 //! Programs of GCC 4.3 and before call the same names at the version `OMP_1.0`. Their simple locks
 //! are the same; their nested locks have eight bytes and belong to a thread, not to a task.
 #![allow(clippy::missing_safety_doc, reason = "programs call these; the OpenMP specification documents them")]
 
-use crate::critical::Lock;
+use crate::critical::{Lock, is_plain};
 use crate::process::place;
+use baton_machine::{Atomic, Machine, Native};
+use baton_omp::Why;
+use baton_sync::lock::adaptive::Words;
+use core::ffi::{CStr, c_char};
 use core::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -37,6 +42,8 @@ static NUMBERS: Mutex<(Vec<u32>, u32)> = Mutex::new((Vec::new(), 0));
 
 #[cold]
 fn fail(what: &str) -> ! {
+    // The name of an old form has a zero at its end.
+    let what = what.replace('\0', "");
     eprintln!("libbaton_gomp: {what}");
     std::process::abort()
 }
@@ -58,11 +65,45 @@ fn entry(number: u32) -> Option<&'static Entry> {
     (!entries.is_null()).then(|| unsafe { &*entries.add((number ^ (1 << chunk)) as usize) })
 }
 
+/// The value of a lock's word, if the word is the lock itself and no thread holds it. Numbers of locks
+/// in the table are smaller.
+const FREE: u32 = 0xffff_fff0;
+/// The value if a thread holds the lock, and if threads may sleep until it is released.
+const HELD: u32 = FREE + 1;
+const AWAITED: u32 = FREE + 2;
+
+/// The program's word.
+type Word = <Native as Machine>::Atomic<u32>;
+
+/// How many tries waiters of the locks have needed on average: a lock's word has no room for it, so
+/// that locks whose addresses have the same hash share a mean.
+#[repr(align(128))]
+struct Mean(Word);
+
+const MEANS: usize = 64;
+
+static MEAN: [Mean; MEANS] = [const { Mean(Word::new(0)) }; MEANS];
+
+/// The lock in a program's word.
+#[inline]
+fn in_place(word: &Word) -> Words<'_, Native, FREE> {
+    let hash = (core::ptr::from_ref(word).addr() >> 2).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    Words { word, mean: &MEAN[hash >> (usize::BITS - MEANS.ilog2())].0 }
+}
+
+/// Makes a lock. Returns what the program's word then holds.
 fn make(caller: &str) -> u32 {
+    if is_plain() { FREE } else { make_number(caller) }
+}
+
+fn make_number(caller: &str) -> u32 {
     let mut numbers = NUMBERS.lock().unwrap_or_else(PoisonError::into_inner);
     let (free, last) = &mut *numbers;
     let number = free.pop().unwrap_or_else(|| {
-        *last = last.checked_add(1).unwrap_or_else(|| fail(&format!("{caller}: more than 4,294,967,295 locks")));
+        if *last + 1 == FREE {
+            fail(&format!("{caller}: more than 4,294,967,279 locks"));
+        }
+        *last += 1;
         *last
     });
     if number.is_power_of_two() && entry(number).is_none() {
@@ -86,7 +127,7 @@ fn find(number: u32, caller: &str) -> &'static Entry {
     }
 }
 
-fn destroy(number: u32, caller: &str) {
+fn destroy_number(number: u32, caller: &str) {
     let entry = find(number, caller);
     if !entry.lock.try_lock() {
         fail(&format!("{caller} of a lock that is held"));
@@ -98,24 +139,116 @@ fn destroy(number: u32, caller: &str) {
     NUMBERS.lock().unwrap_or_else(PoisonError::into_inner).0.push(number);
 }
 
+fn destroy(word: &Word, caller: &str) {
+    // Relaxed, all accesses: if the program hands its lock to another thread, it orders that itself.
+    match word.compare_exchange(FREE, 0, Ordering::Relaxed, Ordering::Relaxed) {
+        Ok(_) => {}
+        Err(HELD | AWAITED) => fail(&format!("{caller} of a lock that is held")),
+        Err(number) => {
+            destroy_number(number, caller);
+            word.store(0, Ordering::Relaxed);
+        }
+    }
+}
+
 /// `omp_nest_lock_t` of GCC on 64-bit machines.
 #[repr(C)]
-#[derive(Default)]
 pub struct NestLock {
-    number: u32,
+    word: Word,
     count: i32,
     owner: usize,
 }
 
-#[inline]
-fn set(number: u32, caller: &str) {
-    find(number, caller).lock.lock();
+impl Default for NestLock {
+    /// A lock that is not initialised.
+    fn default() -> Self {
+        NestLock { word: Word::new(0), count: 0, owner: 0 }
+    }
 }
 
-#[inline]
-fn unset(number: u32, caller: &str) {
-    // SAFETY: OpenMP demands that the calling task holds the lock.
-    unsafe { find(number, caller).lock.unlock() };
+/// The program's word at this address.
+///
+/// # Safety
+/// It is the word of a lock of the program, which stays meanwhile.
+#[inline(always)]
+unsafe fn at<'a>(lock: *mut u32) -> &'a Word {
+    // SAFETY: by contract; a native cell has the layout of its number.
+    unsafe { &*lock.cast::<Word>() }
+}
+
+/// The name of a function of the interface, with a zero at its end, for messages.
+type Caller = *const c_char;
+
+/// # Safety
+/// The name is that of a function, as [`Caller`] says.
+unsafe fn text(caller: Caller) -> &'static str {
+    // SAFETY: by contract.
+    unsafe { CStr::from_ptr(caller) }.to_str().unwrap_or("omp_lock")
+}
+
+/// Takes the lock. The call of the slow way stands last, takes the same arguments and cannot unwind,
+/// here and below, so that the common way needs no stack frame.
+///
+/// # Safety
+/// As for [`text`].
+#[inline(always)]
+unsafe fn set(word: &Word, caller: Caller) {
+    // Acquire: the thread sees what the last holder did.
+    if word.compare_exchange(FREE, HELD, Ordering::Acquire, Ordering::Relaxed).is_err() {
+        // SAFETY: by contract.
+        unsafe { set_slowly(word, caller) };
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe extern "C" fn set_slowly(word: &Word, caller: Caller) {
+    // Relaxed, here and below: the word's kind does not change while the program uses the lock.
+    match word.load(Ordering::Relaxed) {
+        FREE | HELD | AWAITED => in_place(word).lock(place().waits().of(Why::Lock)),
+        // SAFETY: by contract.
+        number => find(number, unsafe { text(caller) }).lock.lock(),
+    }
+}
+
+/// Releases the lock.
+///
+/// # Safety
+/// As for [`text`]. OpenMP demands that the calling task holds the lock.
+#[inline(always)]
+unsafe fn unset(word: &Word, caller: Caller) {
+    // Release: the next holder sees what this thread did.
+    if word.compare_exchange(HELD, FREE, Ordering::Release, Ordering::Relaxed).is_err() {
+        // SAFETY: by contract.
+        unsafe { unset_slowly(word, caller) };
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe extern "C" fn unset_slowly(word: &Word, caller: Caller) {
+    // SAFETY: by contract.
+    unsafe {
+        match word.load(Ordering::Relaxed) {
+            FREE | HELD | AWAITED => in_place(word).unlock(),
+            number => find(number, text(caller)).lock.unlock(),
+        }
+    }
+}
+
+/// Takes the lock if it is free. Returns whether it did.
+///
+/// # Safety
+/// As for [`text`].
+#[inline(always)]
+unsafe fn test(word: &Word, caller: Caller) -> bool {
+    // Acquire: as in `set`.
+    match word.compare_exchange(FREE, HELD, Ordering::Acquire, Ordering::Relaxed) {
+        Ok(_) => true,
+        Err(HELD | AWAITED) => false,
+        // SAFETY: by contract.
+        Err(number) => find(number, unsafe { text(caller) }).lock.try_lock(),
+    }
 }
 
 /// Identifies the calling task, which may hold nested locks: by its thread's context, and by the
@@ -147,19 +280,19 @@ both! {
     }
     omp_destroy_lock omp_destroy_lock_ (lock: u32) {
         // SAFETY: the program passes its lock, which no other thread uses any more.
-        unsafe { destroy(lock.replace(0), "omp_destroy_lock") };
+        destroy(unsafe { at(lock) }, "omp_destroy_lock");
     }
     omp_set_lock omp_set_lock_ (lock: u32) {
-        // SAFETY: the program passes its lock, whose number stays.
-        set(unsafe { lock.read() }, "omp_set_lock");
+        // SAFETY: the program passes its lock.
+        unsafe { set(at(lock), c"omp_set_lock".as_ptr()) };
     }
     omp_unset_lock omp_unset_lock_ (lock: u32) {
         // SAFETY: as above.
-        unset(unsafe { lock.read() }, "omp_unset_lock");
+        unsafe { unset(at(lock), c"omp_unset_lock".as_ptr()) };
     }
     omp_test_lock omp_test_lock_ (lock: u32) -> i32 {
         // SAFETY: as above.
-        i32::from(find(unsafe { lock.read() }, "omp_test_lock").lock.try_lock())
+        i32::from(unsafe { test(at(lock), c"omp_test_lock".as_ptr()) })
     }
 }
 
@@ -169,15 +302,15 @@ both! {
 /// # Safety
 /// `lock` is a nested lock of the program. Other threads may hold and change it meanwhile, so
 /// `owner` is read and written by volatile accesses.
-unsafe fn nest(lock: *mut NestLock, caller: &str, wait: bool) -> i32 {
+unsafe fn nest(lock: *mut NestLock, caller: Caller, wait: bool) -> i32 {
     // SAFETY: the caller says that `lock` is a nested lock; `owner` equals this task's mark only if
     // this thread wrote it, and only the holder writes the count.
     unsafe {
-        let number = (*lock).number;
+        let word = &(*lock).word;
         if (&raw const (*lock).owner).read_volatile() != me() {
             if wait {
-                set(number, caller);
-            } else if !find(number, caller).lock.try_lock() {
+                set(word, caller);
+            } else if !test(word, caller) {
                 return 0;
             }
             (&raw mut (*lock).owner).write_volatile(me());
@@ -190,25 +323,25 @@ unsafe fn nest(lock: *mut NestLock, caller: &str, wait: bool) -> i32 {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_init_nest_lock(lock: *mut NestLock) {
     // SAFETY: the program passes its lock.
-    unsafe { lock.write(NestLock { number: make("omp_init_nest_lock"), count: 0, owner: 0 }) };
+    unsafe { lock.write(NestLock { word: Word::new(make("omp_init_nest_lock")), count: 0, owner: 0 }) };
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_destroy_nest_lock(lock: *mut NestLock) {
     // SAFETY: the program passes its lock, which no thread uses.
-    unsafe { destroy((*lock).number, "omp_destroy_nest_lock") };
+    unsafe { destroy(&(*lock).word, "omp_destroy_nest_lock") };
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_set_nest_lock(lock: *mut NestLock) {
     // SAFETY: the program passes its lock.
-    unsafe { nest(lock, "omp_set_nest_lock", true) };
+    unsafe { nest(lock, c"omp_set_nest_lock".as_ptr(), true) };
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_test_nest_lock(lock: *mut NestLock) -> i32 {
     // SAFETY: the program passes its lock.
-    unsafe { nest(lock, "omp_test_nest_lock", false) }
+    unsafe { nest(lock, c"omp_test_nest_lock".as_ptr(), false) }
 }
 
 #[unsafe(no_mangle)]
@@ -218,7 +351,7 @@ pub unsafe extern "C" fn omp_unset_nest_lock(lock: *mut NestLock) {
         (*lock).count -= 1;
         if (*lock).count == 0 {
             (&raw mut (*lock).owner).write_volatile(0);
-            unset((*lock).number, "omp_unset_nest_lock");
+            unset(&(*lock).word, c"omp_unset_nest_lock".as_ptr());
         }
     }
 }
@@ -248,7 +381,7 @@ unsafe fn old_nest(lock: *mut OldNestLock, caller: &str, wait: bool) -> i32 {
     // stored it.
     if entry.thread.load(Ordering::Relaxed) != thread() {
         if wait {
-            set(number, caller);
+            entry.lock.lock();
         } else if !entry.lock.try_lock() {
             return 0;
         }
@@ -271,7 +404,7 @@ macro_rules! old {
     ($($name:ident as $outside:ident $fortran:ident ($at:ident: $type:ty, $caller:ident) $(-> $out:ty)? $body:block)*) => {$(
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name($at: *mut $type) $(-> $out)? {
-            let $caller = concat!(stringify!($outside), "@OMP_1.0");
+            let $caller = concat!(stringify!($outside), "@OMP_1.0\0");
             $body
         }
         core::arch::global_asm!(
@@ -288,27 +421,27 @@ old! {
     }
     baton_gomp_destroy_lock_25 as omp_destroy_lock omp_destroy_lock_ (lock: u32, caller) {
         // SAFETY: the program passes its lock, which no other thread uses any more.
-        unsafe { destroy(lock.replace(0), caller) };
+        destroy(unsafe { at(lock) }, caller);
     }
     baton_gomp_set_lock_25 as omp_set_lock omp_set_lock_ (lock: u32, caller) {
-        // SAFETY: the program passes its lock, whose number stays.
-        set(unsafe { lock.read() }, caller);
+        // SAFETY: the program passes its lock.
+        unsafe { set(at(lock), caller.as_ptr().cast()) };
     }
     baton_gomp_unset_lock_25 as omp_unset_lock omp_unset_lock_ (lock: u32, caller) {
         // SAFETY: as above.
-        unset(unsafe { lock.read() }, caller);
+        unsafe { unset(at(lock), caller.as_ptr().cast()) };
     }
     baton_gomp_test_lock_25 as omp_test_lock omp_test_lock_ (lock: u32, caller) -> i32 {
         // SAFETY: as above.
-        i32::from(find(unsafe { lock.read() }, caller).lock.try_lock())
+        i32::from(unsafe { test(at(lock), caller.as_ptr().cast()) })
     }
     baton_gomp_init_nest_lock_25 as omp_init_nest_lock omp_init_nest_lock_ (lock: OldNestLock, caller) {
         // SAFETY: the program passes its lock, which no other thread uses yet.
-        unsafe { lock.write(OldNestLock { number: make(caller), count: 0 }) };
+        unsafe { lock.write(OldNestLock { number: make_number(caller), count: 0 }) };
     }
     baton_gomp_destroy_nest_lock_25 as omp_destroy_nest_lock omp_destroy_nest_lock_ (lock: OldNestLock, caller) {
         // SAFETY: the program passes its lock, which no other thread uses any more.
-        unsafe { destroy((*lock).number, caller) };
+        unsafe { destroy_number((*lock).number, caller) };
     }
     baton_gomp_set_nest_lock_25 as omp_set_nest_lock omp_set_nest_lock_ (lock: OldNestLock, caller) {
         // SAFETY: the program passes its lock.
@@ -324,8 +457,9 @@ old! {
             (*lock).count -= 1;
             if (*lock).count == 0 {
                 // Relaxed suffices, as in `old_nest`.
-                find((*lock).number, caller).thread.store(0, Ordering::Relaxed);
-                unset((*lock).number, caller);
+                let entry = find((*lock).number, caller);
+                entry.thread.store(0, Ordering::Relaxed);
+                entry.lock.unlock();
             }
         }
     }

@@ -9,7 +9,7 @@
 //! a thread that holds the lock after waiting writes it, and waiters read it at any time.
 
 use super::backoff::tries;
-use super::instrumented_word::{AWAITED, FREE, HELD, announce, attempt, entered, given_up, release};
+use super::instrumented_word::{FREE, HELD, announce, attempt, attempt_from, entered, given_up, release_to};
 use super::{Counted, LockInfo, Posix, RawLock, TimedLock, TryLock, Waits, ZeroInit};
 use baton_machine::Ordering::{Acquire, Relaxed};
 use baton_machine::{Atomic, Deadline, Machine, Wait, WaitResult};
@@ -26,7 +26,54 @@ pub struct Adaptive<M: Machine> {
     mean: M::Atomic<u32>,
 }
 
-impl<M: Machine> Adaptive<M> {
+/// The two words of a lock of this algorithm, wherever they stand. Several locks may share a mean,
+/// which then is the mean of all. The lock's word is `FREE` if no thread holds the lock, `FREE` + 1
+/// if one does, and `FREE` + 2 if there may be sleepers too.
+pub struct Words<'a, M: Machine, const FREE: u32> {
+    /// The lock's word.
+    pub word: &'a M::Atomic<u32>,
+    /// The mean number of tries.
+    pub mean: &'a M::Atomic<u32>,
+}
+
+impl<M: Machine, const FREE: u32> Words<'_, M, FREE> {
+    const HELD: u32 = FREE + 1;
+    const AWAITED: u32 = FREE + 2;
+
+    /// Takes the lock by the policy `wait`.
+    #[inline]
+    pub fn lock(&self, wait: Wait) {
+        let bound = tries(wait, MOST);
+        if !attempt_from::<M, FREE>(self.word, bound, Self::HELD) {
+            let taken = self.contend(bound, None);
+            debug_assert!(taken.is_some(), "a wait without a deadline expired");
+        }
+    }
+
+    /// Takes the lock if it is free. Returns whether it did.
+    #[inline]
+    pub fn try_lock(&self) -> bool {
+        let taken = attempt_from::<M, FREE>(self.word, 1, Self::HELD);
+        if !taken {
+            given_up::<M>();
+        }
+        taken
+    }
+
+    /// Releases the lock.
+    ///
+    /// # Safety
+    /// The calling thread holds the lock.
+    #[inline]
+    pub unsafe fn unlock(&self) {
+        let word: *const M::Atomic<u32> = self.word;
+        if release_to::<M, FREE>(self.word) == Self::AWAITED {
+            // Waking one sleeper is enough: that thread takes the lock as AWAITED, and so wakes the
+            // next sleeper when it releases the lock.
+            M::wake::<u32>(word, 1, Wait::Futex);
+        }
+    }
+
     /// Makes the tries after the first one, and then sleeps. Returns `None` if the deadline passed.
     #[cold]
     fn contend(&self, bound: u32, deadline: Option<Deadline>) -> Option<()> {
@@ -42,7 +89,7 @@ impl<M: Machine> Adaptive<M> {
             M::relax();
             // Reads first, as glibc does: a try that cannot succeed then leaves the line where it
             // is.
-            if self.word.load(Relaxed) == FREE && attempt::<M>(&self.word, most + 1 - tried, HELD) {
+            if self.word.load(Relaxed) == FREE && attempt_from::<M, FREE>(self.word, most + 1 - tried, Self::HELD) {
                 break true;
             }
         };
@@ -59,14 +106,21 @@ impl<M: Machine> Adaptive<M> {
         loop {
             announce::<M>(1);
             // Acquire: see the last holder's writes, if the lock was free.
-            if self.word.swap(AWAITED, Acquire) == FREE {
+            if self.word.swap(Self::AWAITED, Acquire) == FREE {
                 entered::<M>();
                 return true;
             }
-            if M::wait_while(&self.word, AWAITED, Wait::Futex, deadline) == WaitResult::Expired {
+            if M::wait_while(self.word, Self::AWAITED, Wait::Futex, deadline) == WaitResult::Expired {
                 return false;
             }
         }
+    }
+}
+
+impl<M: Machine> Adaptive<M> {
+    #[inline(always)]
+    fn words(&self) -> Words<'_, M, FREE> {
+        Words { word: &self.word, mean: &self.mean }
     }
 }
 
@@ -99,21 +153,13 @@ unsafe impl<M: Machine> RawLock<M> for Adaptive<M> {
 
     #[inline]
     fn lock(&self, wait: Wait) {
-        let bound = tries(wait, MOST);
-        if !attempt::<M>(&self.word, bound, HELD) {
-            let taken = self.contend(bound, None);
-            debug_assert!(taken.is_some(), "a wait without a deadline expired");
-        }
+        self.words().lock(wait);
     }
 
     #[inline]
     unsafe fn unlock(&self, (): (), _: Wait) {
-        let word: *const M::Atomic<u32> = &self.word;
-        if release::<M>(&self.word) {
-            // Waking one sleeper is enough: that thread takes the lock as AWAITED, and so wakes the
-            // next sleeper when it releases the lock.
-            M::wake::<u32>(word, 1, Wait::Futex);
-        }
+        // SAFETY: by contract.
+        unsafe { self.words().unlock() };
     }
 }
 
@@ -121,11 +167,7 @@ unsafe impl<M: Machine> RawLock<M> for Adaptive<M> {
 unsafe impl<M: Machine> TryLock<M> for Adaptive<M> {
     #[inline]
     fn try_lock(&self) -> Option<()> {
-        let taken = attempt::<M>(&self.word, 1, HELD);
-        if !taken {
-            given_up::<M>();
-        }
-        taken.then_some(())
+        self.words().try_lock().then_some(())
     }
 }
 
@@ -134,7 +176,7 @@ unsafe impl<M: Machine> TryLock<M> for Adaptive<M> {
 // holder wakes the next sleeper.
 unsafe impl<M: Machine> TimedLock<M> for Adaptive<M> {
     fn lock_until(&self, wait: Wait, deadline: Deadline) -> Option<()> {
-        let bound = tries(wait, MOST);
-        if attempt::<M>(&self.word, bound, HELD) { Some(()) } else { self.contend(bound, Some(deadline)) }
+        let (words, bound) = (self.words(), tries(wait, MOST));
+        if attempt::<M>(words.word, bound, HELD) { Some(()) } else { words.contend(bound, Some(deadline)) }
     }
 }

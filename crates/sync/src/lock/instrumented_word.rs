@@ -46,6 +46,12 @@ pub(super) fn given_up<M: Machine>() {
 /// Acquire: see the last holder's writes.
 #[inline(always)]
 pub(super) fn attempt<M: Machine>(word: &M::Atomic<u32>, retries_left: u32, held: u32) -> bool {
+    attempt_from::<M, FREE>(word, retries_left, held)
+}
+
+/// Does what [`attempt`] does for a word that is `FREE` while no thread holds the lock.
+#[inline(always)]
+pub(super) fn attempt_from<M: Machine, const FREE: u32>(word: &M::Atomic<u32>, retries_left: u32, held: u32) -> bool {
     announce::<M>(retries_left);
     // A compare-exchange, so that on a machine with LL/SC a try that cannot succeed only reads, and
     // its cache becomes a sharer of the line (section 3.2 of OCOR's paper mentions such sharers).
@@ -70,9 +76,16 @@ pub(super) fn left<M: Machine>() {
 /// access the lock after freeing it.
 #[inline(always)]
 pub(super) fn release<M: Machine>(word: &M::Atomic<u32>) -> bool {
+    release_to::<M, FREE>(word) == AWAITED
+}
+
+/// Does what [`release`] does for a word that is `FREE` while no thread holds the lock. Returns the
+/// word's old value.
+#[inline(always)]
+pub(super) fn release_to<M: Machine, const FREE: u32>(word: &M::Atomic<u32>) -> u32 {
     announce::<M>(0);
     // Release: the next holder sees this thread's writes. The old value only says whether to wake.
     let was = word.swap(FREE, Release);
     left::<M>();
-    was == AWAITED
+    was
 }
