@@ -4,12 +4,12 @@
 
 use crate::nest::Nest;
 use crate::parallel::bind;
-use crate::process::{place, runtime};
+use crate::process::{known_place, place, runtime};
 use crate::reductions;
 use baton_machine::{Machine, Native};
 use baton_omp::share::{Work, shared_memory};
 use baton_omp::team::{Context, Function};
-use baton_omp::{Runtime, Schedule, ScheduleKind, Space, Why};
+use baton_omp::{Schedule, ScheduleKind, Space, Why};
 use core::ffi::c_void;
 
 pub(crate) fn runtime_schedule() -> Schedule {
@@ -71,7 +71,7 @@ macro_rules! begins {
             }
             // SAFETY: the compiler passes pointers to two words of its own.
             unsafe {
-                match Runtime::<Native>::known() {
+                match known_place() {
                     Some(at) => {
                         let $place = at;
                         begin(at, $work, from, to)
@@ -120,7 +120,7 @@ unsafe extern "C" fn begin_slowly<const ORDERED: bool>(from: *mut u64, to: *mut 
 #[inline(always)]
 unsafe fn next(ordered: bool, guided: bool, from: *mut u64, to: *mut u64) -> bool {
     // A thread that has no place in a team is in no loop, so there is no chunk.
-    let Some(place) = Runtime::<Native>::known() else { return false };
+    let Some(place) = known_place() else { return false };
     // SAFETY: the caller passes two words of its own.
     unsafe {
         if guided && !ordered && place.is_guided() {
@@ -323,7 +323,7 @@ pub extern "C" fn GOMP_loop_end() {
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_loop_end_nowait() {
     // A thread that has no place in a team is in no loop.
-    let Some(place) = Runtime::<Native>::known() else { return };
+    let Some(place) = known_place() else { return };
     if place.in_order.get() {
         return end_ordered(place);
     }

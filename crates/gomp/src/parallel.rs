@@ -1,10 +1,9 @@
 //! The functions that the compiler calls for parallel regions, barriers, `single` and `ordered`.
 #![allow(clippy::missing_safety_doc, reason = "the compiler calls these; GCC's libgomp documents the interface")]
 
-use crate::process::{place, runtime};
-use baton_machine::Native;
+use crate::process::{known_place, place, runtime};
+use baton_omp::Why;
 use baton_omp::team::Function;
-use baton_omp::{Runtime, Why};
 use core::ffi::c_void;
 
 /// Notes the binding of threads that a region's flags ask for.
@@ -29,7 +28,8 @@ pub unsafe extern "C" fn GOMP_parallel_start(function: Function, data: *mut c_vo
 
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_parallel_end() {
-    runtime().end();
+    // SAFETY: the compiler ends the region that it began, and no place of it is in use.
+    unsafe { runtime().end() };
 }
 
 #[unsafe(no_mangle)]
@@ -55,7 +55,7 @@ pub extern "C" fn GOMP_single_copy_end(data: *mut c_void) {
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_ordered_start() {
     // A thread that has no place in a team is in no loop.
-    if let Some(place) = Runtime::<Native>::known() {
+    if let Some(place) = known_place() {
         place.ordered();
     }
 }

@@ -109,22 +109,32 @@ pub fn runtime() -> &'static Runtime<Native> {
     })
 }
 
-/// The calling thread's context in its team.
+/// The calling thread's context in its team. A function of the interface uses it until the function
+/// returns, and not after it has ended a region.
 #[inline]
 pub fn place() -> &'static Context<Native> {
+    known_place().unwrap_or_else(first_place)
+}
+
+/// Does what [`place`] does for a thread that has a place already.
+#[inline(always)]
+pub(crate) fn known_place() -> Option<&'static Context<Native>> {
     // A thread with a place got it from this runtime, as the process has no other.
-    Runtime::known().unwrap_or_else(first_place)
+    // SAFETY: see above.
+    unsafe { Runtime::known() }
 }
 
 #[cold]
 #[inline(never)]
 fn first_place() -> &'static Context<Native> {
-    runtime().context()
+    // SAFETY: as in `known_place`.
+    unsafe { runtime().context() }
 }
 
 extern "C" fn child() {
     notices::forked();
-    runtime().forked();
+    // SAFETY: called in the child of a fork, which has no other thread.
+    unsafe { runtime().forked() };
 }
 
 extern "C" fn set_up() {

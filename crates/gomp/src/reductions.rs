@@ -256,7 +256,7 @@ pub unsafe extern "C" fn GOMP_parallel_reductions(
     unsafe {
         runtime().begin_with(function, data, asked, None, &mut register);
         function(data);
+        runtime().end();
     }
-    runtime().end();
     threads
 }

@@ -18,7 +18,8 @@ unsafe extern "C-unwind" fn region<M: Machine, F: Fn(&Context<M>) + Sync>(data: 
     // SAFETY: `Runtime::region` passes a pointer to a value of this type, which outlives the
     // region.
     let called = unsafe { &*data.cast::<Called<'_, M, F>>() };
-    (called.body)(called.runtime.context());
+    // SAFETY: the region ends after the body, which cannot end it by safe code.
+    (called.body)(unsafe { called.runtime.context() });
 }
 
 unsafe extern "C-unwind" fn task<F: FnOnce() + Send>(data: *mut c_void) {

@@ -93,9 +93,17 @@ impl<M: Machine> Runtime<M> {
     }
 
     /// The calling thread's context in this or another runtime, if it has one.
+    ///
+    /// # Safety
+    /// The caller does not use the context after the thread has ended the region, or the call of
+    /// [`apart`](Runtime::apart), that it is in now, nor while the thread itself ends.
+    ///
+    /// ```compile_fail,E0133
+    /// baton_omp::Runtime::<baton_machine::Native>::known();
+    /// ```
     #[inline]
-    pub fn known<'a>() -> Option<&'a Context<M>> {
-        // SAFETY: the context stays until the thread itself ends its region, as in `context`.
+    pub unsafe fn known<'a>() -> Option<&'a Context<M>> {
+        // SAFETY: the context stays until the thread itself ends its region.
         Self::known_thread().map(|thread| unsafe { &*thread.context.get() })
     }
 
@@ -158,8 +166,11 @@ impl<M: Machine> Runtime<M> {
     }
 
     /// The calling thread's context.
+    ///
+    /// # Safety
+    /// As for [`known`](Runtime::known).
     #[inline]
-    pub fn context(&self) -> &Context<M> {
+    pub unsafe fn context<'a>(&self) -> &'a Context<M> {
         // SAFETY: the context stays until the thread itself ends its region.
         unsafe { &*self.thread().context.get() }
     }
@@ -237,7 +248,8 @@ impl<M: Machine> Runtime<M> {
         register: &mut dyn FnMut(u32) -> usize,
     ) {
         let thread = self.thread();
-        let outer = self.context();
+        // SAFETY: the thread stays in the region that it is in until this one has ended.
+        let outer = unsafe { self.context() };
         let mut size = self.size(outer, asked);
         let waits = self.settings.waits(Self::crowd(outer, size), self.usable);
         let mut pools = thread.pools.borrow_mut();
@@ -326,7 +338,17 @@ impl<M: Machine> Runtime<M> {
     }
 
     /// Ends the region that the calling thread began. Returns when all its threads have ended it.
-    pub fn end(&self) {
+    ///
+    /// # Safety
+    /// The thread is in a region that it began by [`begin`](Runtime::begin), and nothing uses its
+    /// context in that region any more.
+    ///
+    /// ```compile_fail,E0133
+    /// fn of(runtime: &baton_omp::Runtime<baton_machine::Native>) {
+    ///     runtime.region(2, |_| runtime.end());
+    /// }
+    /// ```
+    pub unsafe fn end(&self) {
         let thread = self.thread();
         let context = thread.context.get();
         // SAFETY: `begin` made the context, and only this thread frees it.
@@ -359,8 +381,8 @@ impl<M: Machine> Runtime<M> {
         unsafe {
             self.begin(function, data, asked, share);
             function(data);
+            self.end();
         }
-        self.end();
     }
 
     /// Runs `body` in the calling thread as if it were an initial thread: outside of all regions.
@@ -388,24 +410,31 @@ impl<M: Machine> Runtime<M> {
     /// Ends the workers of the calling thread, if the thread is outside of all regions, and returns
     /// true. Within a region it does nothing and returns false.
     pub fn pause(&self) -> bool {
-        let outside = self.context().region.level == 0;
+        // SAFETY: the context is used only here.
+        let outside = unsafe { self.context() }.region.level == 0 && self.thread().begun.get() == 0;
         if outside {
             self.release();
         }
         outside
     }
 
-    /// Ends the workers of the calling thread, which is in no region. A later region starts new
-    /// ones.
+    /// Ends the workers of the calling thread. A later region starts new ones.
+    ///
+    /// # Panics
+    /// Panics if a region that the thread began has not ended.
     pub fn release(&self) {
         let thread = self.thread();
+        assert_eq!(thread.begun.get(), 0, "a region of the thread has not ended");
         drop((thread.pools.take(), thread.alone.take()));
         thread.spare.clear();
     }
 
     /// Called in a fork's child: forgets the calling thread's workers and the other initial
     /// threads, which do not exist in the child.
-    pub fn forked(&self) {
+    ///
+    /// # Safety
+    /// The process is the child of a fork, and the calling thread is its only one.
+    pub unsafe fn forked(&self) {
         let thread = Self::known_thread();
         thread.into_iter().for_each(|thread| core::mem::forget(thread.pools.take()));
         self.crowd.iter().for_each(|crowd| crowd.forked(&self.settings, thread.map(|thread| &raw const thread.busy)));

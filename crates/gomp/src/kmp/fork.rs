@@ -163,7 +163,8 @@ pub extern "C" fn __kmpc_serialized_parallel(_at: *const Ident, _thread: i32) {
 
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_end_serialized_parallel(_at: *const Ident, _thread: i32) {
-    runtime().end();
+    // SAFETY: the compiler ends the region that it began, and no place of it is in use.
+    unsafe { runtime().end() };
 }
 
 /// Runs a region with a condition. The function gets one word, if `count` is not 0.

@@ -127,6 +127,12 @@ impl<M: Machine> Bench<M> {
         unsafe { context.task(body) };
     }
 
+    /// The calling thread's place in its team, for a task of a region.
+    pub(super) fn here(&self) -> &Context<M> {
+        // SAFETY: tasks use the place before they end, and the region ends after its tasks.
+        unsafe { self.runtime.context() }
+    }
+
     pub(super) fn copied(&self) {
         self.copies.fetch_add(1, Relaxed);
     }

@@ -23,7 +23,7 @@ const LEAVES: u64 = 1 << DEPTH;
 /// Makes a tree of tasks of which each computes a delay.
 fn branches<M: Machine>(bench: &Bench<M>, depth: u32) {
     for _ in 0..if depth == 0 { 0 } else { 2 } {
-        bench.task(bench.runtime.context(), move || {
+        bench.task(bench.here(), move || {
             branches(bench, depth - 1);
             bench.delay();
         });
@@ -35,13 +35,13 @@ fn leaves<M: Machine>(bench: &Bench<M>, depth: u32) {
     if depth == 0 {
         return bench.delay();
     }
-    (0..2).for_each(|_| bench.task(bench.runtime.context(), move || leaves(bench, depth - 1)));
+    (0..2).for_each(|_| bench.task(bench.here(), move || leaves(bench, depth - 1)));
 }
 
 /// Makes a task that makes another task and waits for it.
 fn nested<M: Machine>(bench: &Bench<M>, context: &Context<M>) {
     bench.task(context, || {
-        let within = bench.runtime.context();
+        let within = bench.here();
         bench.task(within, || bench.delay());
         within.taskwait();
     });
