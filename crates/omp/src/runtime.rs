@@ -103,8 +103,13 @@ impl<M: Machine> Runtime<M> {
     /// ```
     #[inline]
     pub unsafe fn known<'a>() -> Option<&'a Context<M>> {
-        // SAFETY: the context stays until the thread itself ends its region.
-        Self::known_thread().map(|thread| unsafe { &*thread.context.get() })
+        let context = Self::known_thread()?.context.get();
+        // SAFETY: a thread whose record is known has a context, which stays until the thread itself
+        // ends its region.
+        unsafe {
+            core::hint::assert_unchecked(!context.is_null());
+            Some(&*context)
+        }
     }
 
     /// The number of places; `None` if threads are not bound.

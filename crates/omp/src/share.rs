@@ -14,7 +14,7 @@
 //! A slot is closed by the bit [`CLOSED`] in the count of threads that have left it, before the last
 //! thread has: then that thread does not free the slot. The state follows the bit.
 
-use crate::space::{ScheduleKind, guided_chunk};
+use crate::space::{MOST_BY_RECIPROCAL, ScheduleKind, guided_chunk, reciprocal, share_by_reciprocal};
 use crate::turns::Turns;
 use crate::waits::{Waits, Why};
 pub use crate::work::Work;
@@ -54,6 +54,10 @@ pub struct Share<M: Machine> {
     /// The turns of the slot's ordered loops; `None` until it has had one.
     turns: M::Slot<Option<Turns<M>>>,
     threads: NonZeroU32,
+    /// See [`share_by_reciprocal`].
+    reciprocal: u64,
+    /// The most iterations that are divided by it; 0 in a team of one thread.
+    most: u64,
 }
 
 // SAFETY: only the thread that moved the state to 4n + 1 writes `work` and `turns`, and only
@@ -66,6 +70,7 @@ unsafe impl<M: Machine> Send for Share<M> {}
 impl<M: Machine> Share<M> {
     /// Makes slot `at` of a ring, free for work-share `at`, for a team of `threads` threads.
     pub fn new(at: u32, threads: u32) -> Self {
+        let threads = NonZeroU32::new(threads).expect("a team has a thread");
         Share {
             state: M::Atomic::new(at.wrapping_mul(4)),
             left: M::Atomic::new(0),
@@ -73,7 +78,9 @@ impl<M: Machine> Share<M> {
             next: M::Atomic::new(0),
             copied: M::Atomic::new(0),
             turns: M::Slot::new(None),
-            threads: NonZeroU32::new(threads).expect("a team has a thread"),
+            threads,
+            reciprocal: reciprocal(threads.into()),
+            most: if threads.get() > 1 { MOST_BY_RECIPROCAL } else { 0 },
         }
     }
 
@@ -284,20 +291,47 @@ impl<M: Machine> Share<M> {
     }
 
     /// Takes the next chunk of a guided loop, or of a dynamic loop whose counter an addition could
-    /// overflow.
+    /// overflow, as its first iteration and the one behind its last.
     #[inline]
     pub(crate) fn take(&self, work: &Work) -> Option<(u64, u64)> {
+        let (chunk, threads) = (work.schedule.chunk, self.threads.into());
         match work.schedule.kind {
-            ScheduleKind::Guided => self.take_guided(work),
-            _ => self.exchange(work.space.count, |left| work.schedule.chunk.max(1).min(left)),
+            ScheduleKind::Guided => self.exchange(work.space.count, |left| guided_chunk(left, chunk, threads)),
+            _ => self.exchange(work.space.count, |left| chunk.max(1).min(left)),
         }
     }
 
-    /// Takes the next chunk of a guided loop.
+    /// Whether a guided loop of `count` iterations is divided by
+    /// [`take_by_reciprocal`](Share::take_by_reciprocal).
     #[inline(always)]
-    pub(crate) fn take_guided(&self, work: &Work) -> Option<(u64, u64)> {
-        let (chunk, threads) = (work.schedule.chunk, self.threads.into());
-        self.exchange(work.space.count, |left| guided_chunk(left, chunk, threads))
+    pub(crate) fn has_reciprocal(&self, count: u64) -> bool {
+        count <= self.most
+    }
+
+    /// Takes the next chunk of a guided loop whose length [has a
+    /// reciprocal](Share::has_reciprocal), as values of the loop variable.
+    #[inline(always)]
+    pub(crate) fn take_by_reciprocal(&self, work: &Work) -> Option<(u64, u64)> {
+        let (space, count) = (&work.space, work.space.count);
+        // Relaxed, all accesses: see `exchange`.
+        let mut from = self.next.load(Relaxed);
+        while from < count {
+            let left = count - from;
+            let length = share_by_reciprocal(left, self.reciprocal).max(work.schedule.chunk);
+            // Two arms, as the loop's last chunk ends with the loop's own end.
+            if length >= left {
+                match self.next.compare_exchange_weak(from, count, Relaxed, Relaxed) {
+                    Ok(_) => return Some((space.value(from), space.end())),
+                    Err(now) => from = now,
+                }
+            } else {
+                match self.next.compare_exchange_weak(from, from + length, Relaxed, Relaxed) {
+                    Ok(_) => return Some((space.value(from), space.value(from + length))),
+                    Err(now) => from = now,
+                }
+            }
+        }
+        None
     }
 
     /// Takes a chunk by compare-and-exchange. `length` gets the number of iterations that are left,

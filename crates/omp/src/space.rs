@@ -46,14 +46,25 @@ impl Space {
         end == self.end
     }
 
+    /// The value of the loop variable for an iteration.
+    #[inline(always)]
+    pub(crate) fn value(&self, iteration: u64) -> u64 {
+        self.start.wrapping_add(self.step.wrapping_mul(iteration))
+    }
+
+    /// The end of the loop variable's values.
+    #[inline(always)]
+    pub(crate) fn end(&self) -> u64 {
+        self.end
+    }
+
     /// The values of the loop variable for the iterations from `from` to before `to`: the first
     /// value, and the end.
     #[inline(always)]
     pub fn values(&self, from: u64, to: u64) -> (u64, u64) {
-        let at = |n: u64| self.start.wrapping_add(self.step.wrapping_mul(n));
         // The last chunk ends with the loop's own end, because one step past the last iteration may
         // overflow.
-        (at(from), if to == self.count { self.end } else { at(to) })
+        (self.value(from), if to == self.count { self.end } else { self.value(to) })
     }
 }
 
@@ -153,6 +164,26 @@ pub fn guided_chunk(left: u64, chunk: u64, threads: NonZeroU64) -> u64 {
     share.max(chunk).min(left)
 }
 
+/// The most iterations of a loop for which [`share_by_reciprocal`] is exact.
+pub(crate) const MOST_BY_RECIPROCAL: u64 = 1 << 32;
+
+/// What [`share_by_reciprocal`] needs to divide among `threads` threads: 2^64 divided by their
+/// number, rounded up. For one thread, which needs no division, the quotient wraps.
+pub(crate) fn reciprocal(threads: NonZeroU64) -> u64 {
+    (u64::MAX / threads).wrapping_add(1)
+}
+
+/// An equal share of `left` iterations, which are not 0 and at most [`MOST_BY_RECIPROCAL`], for
+/// each of several threads, rounded up.
+///
+/// The product exceeds (left - 1) / threads * 2^64 by less than `left`, which is at most 2^32. A
+/// quotient that is not whole lies by at least 1 / threads, times 2^64 more than 2^32, below the
+/// next whole number. So the result is exact.
+#[inline(always)]
+pub(crate) fn share_by_reciprocal(left: u64, reciprocal: u64) -> u64 {
+    ((u128::from(left - 1) * u128::from(reciprocal)) >> 64) as u64 + 1
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -209,5 +240,21 @@ mod tests {
         assert_eq!(guided_chunk(3, 0, four), 1);
         assert_eq!(guided_chunk(100, 30, four), 30);
         assert_eq!(guided_chunk(3, 30, four), 3);
+    }
+
+    #[test]
+    fn shares_by_reciprocal_are_those_of_a_division() {
+        let ends = [1, 2, 3, 1 << 31, MOST_BY_RECIPROCAL - 1, MOST_BY_RECIPROCAL];
+        for threads in [2, 3, 5, 7, 8, 11, 64, 255, 256, 65_537, u64::from(u32::MAX) - 1, u64::from(u32::MAX)] {
+            let divisor = NonZeroU64::new(threads).unwrap();
+            let around = (1..40).flat_map(|n| [n * threads - 1, n * threads, n * threads + 1]);
+            for left in ends.into_iter().chain(around).filter(|left| (1..=MOST_BY_RECIPROCAL).contains(left)) {
+                assert_eq!(
+                    share_by_reciprocal(left, reciprocal(divisor)),
+                    guided_chunk(left, 0, divisor),
+                    "{left} {threads}"
+                );
+            }
+        }
     }
 }

@@ -201,19 +201,19 @@ impl<M: Machine> Context<M> {
         unsafe { &mut *self.chunks.as_ptr() }.next()
     }
 
-    /// Whether the schedule of the thread's work-share is guided.
+    /// Whether the thread's work-share is a guided loop with at most 2^32 iterations, in a team of
+    /// several threads.
     #[inline(always)]
     pub fn is_guided(&self) -> bool {
-        self.said().schedule.kind == ScheduleKind::Guided
+        let work = self.said();
+        work.schedule.kind == ScheduleKind::Guided && self.share().has_reciprocal(work.space.count)
     }
 
     /// Does what [`next_chunk`](Context::next_chunk) does in a work-share that
     /// [`is_guided`](Context::is_guided).
     #[inline(always)]
     pub fn next_guided_chunk(&self) -> Option<(u64, u64)> {
-        let work = self.said();
-        let (from, to) = self.share().take_guided(work)?;
-        Some(work.space.values(from, to))
+        self.share().take_by_reciprocal(self.said())
     }
 
     /// Does what [`next_chunk`](Context::next_chunk) does, where [`stride`](Context::stride) is 0.
@@ -222,9 +222,8 @@ impl<M: Machine> Context<M> {
         let work = self.said();
         // The usual kinds first.
         let chunk = match work.schedule.kind {
-            ScheduleKind::Guided => self.share().take_guided(work),
             ScheduleKind::Static | ScheduleKind::Auto => self.take_static(),
-            ScheduleKind::Dynamic => self.share().take(work),
+            ScheduleKind::Guided | ScheduleKind::Dynamic => self.share().take(work),
         };
         let (from, to) = chunk?;
         Some(work.space.values(from, to))
