@@ -38,7 +38,7 @@ queries! {
     omp_get_supported_active_levels omp_get_supported_active_levels_ -> i32 { MOST_LEVELS as i32 }
     omp_get_level omp_get_level_ -> i32 { place().region.level as i32 }
     omp_get_active_level omp_get_active_level_ -> i32 { place().region.active as i32 }
-    omp_in_final omp_in_final_ -> i32 { i32::from(place().task.borrow().is_final) }
+    omp_in_final omp_in_final_ -> i32 { i32::from(place().is_final()) }
     omp_in_explicit_task omp_in_explicit_task_ -> i32 { i32::from(place().depth.get() != 0) }
     omp_get_cancellation omp_get_cancellation_ -> i32 { i32::from(runtime().settings.cancellation) }
     omp_get_proc_bind omp_get_proc_bind_ -> i32 { place().icv.get().bind as i32 }

@@ -53,7 +53,7 @@ unsafe fn taskloop(function: Function, source: Source, flags: u32, asked: u64, p
         }
     }
     let priority = priority.min(environment().priority);
-    let is_final = flags & FINAL != 0 || place.task.borrow().is_final;
+    let is_final = flags & FINAL != 0 || place.is_final();
     for (from, to) in cut.parts() {
         // Decided anew for each task: while this thread runs a task, other threads take waiting
         // tasks, so that there is room again.

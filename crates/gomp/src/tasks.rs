@@ -146,7 +146,7 @@ pub unsafe extern "C" fn GOMP_task(
     if place.task_cancelled() {
         return;
     }
-    let is_final = flags & FINAL != 0 || place.task.borrow().is_final;
+    let is_final = flags & FINAL != 0 || place.is_final();
     let source = Source { data, copy, bytes, align };
     if flags & (DEPEND | DETACH | PRIORITY) != 0 {
         let said = TaskClauses { is_final, deferred, flags, depend, priority, detach };
@@ -166,7 +166,7 @@ pub unsafe extern "C" fn GOMP_task(
 ///
 /// # Safety
 /// The compiler gave `source`, and outlined `function` for its data.
-#[inline(never)]
+#[inline(always)]
 unsafe fn deferred_task(place: &Context<Native>, function: Function, source: Source, is_final: bool) {
     let clauses = Clauses { is_final, constructed: source.copy.is_some(), ..Clauses::none() };
     // SAFETY: by contract.

@@ -143,6 +143,20 @@ fn detached_tasks_never_make_their_maker_wait() {
 }
 
 #[test]
+fn a_waiting_thread_runs_a_task_that_becomes_ready() {
+    let team = ("BATON_OMP_TASKS", "team");
+    let settings: [&[(&str, &str)]; 4] = [
+        &[("OMP_NUM_THREADS", "1"), ("OMP_WAIT_POLICY", "passive")],
+        &[("OMP_NUM_THREADS", "1"), team],
+        &[("OMP_NUM_THREADS", "2"), ("OMP_WAIT_POLICY", "passive")],
+        &[("OMP_NUM_THREADS", "3"), team],
+    ];
+    for text in same("released", &settings) {
+        assert_eq!(text, "before a dependence 1, in a group 1, at a taskwait 2, of many 40\n");
+    }
+}
+
+#[test]
 fn target_regions_run_on_the_host_and_teams_one_after_another() {
     same("hosted", &[&[("OMP_WAIT_POLICY", "passive")]])
         .iter()

@@ -3,7 +3,8 @@
 use baton_machine::Ordering::{Acquire, Relaxed, Release};
 use baton_machine::{Atomic, Machine, Native, Owned, Wait};
 use baton_sync::barrier::{self, BarrierVisitor, RawBarrier, UnknownBarrier};
-use baton_sync::lock::{self, LockError, Token, TryLock, TryVisitor, ZeroInit};
+use baton_sync::lock::adaptive::Adaptive;
+use baton_sync::lock::{self, LockError, RawLock, Token, TryLock, TryVisitor, ZeroInit};
 use core::num::NonZeroU32;
 
 /// A barrier of a team, whatever its algorithm.
@@ -123,7 +124,7 @@ pub trait AnyLock<M: Machine>: Send + Sync {
 
 /// A lock and the token of the thread that holds it.
 #[repr(C)]
-struct Held<M: Machine, L> {
+pub(crate) struct Held<M: Machine, L> {
     lock: L,
     token: M::Atomic<usize>,
 }
@@ -175,4 +176,50 @@ impl<M: Machine> TryVisitor<M> for MakeLock {
 /// Makes a free lock of the algorithm `name`, which must have a try.
 pub fn lock<M: Machine>(name: &str) -> Result<Box<dyn AnyLock<M>>, LockError> {
     lock::visit_try::<M, _>(name, MakeLock)
+}
+
+/// A lock of a team: of any algorithm, and the default one is called without a look-up.
+pub(crate) enum TeamLock<M: Machine> {
+    Default(Owned<M, Held<M, Adaptive<M>>>),
+    Other(Box<dyn AnyLock<M>>),
+}
+
+impl<M: Machine> TeamLock<M> {
+    /// Makes a free lock of the algorithm `name`, which must have a try.
+    pub(crate) fn new(name: &str) -> Result<Self, LockError> {
+        if name == Adaptive::<M>::INFO.name {
+            return Ok(TeamLock::Default(Owned::new(Held { lock: Adaptive::new(), token: M::Atomic::new(0) })));
+        }
+        lock(name).map(TeamLock::Other)
+    }
+
+    /// Takes the lock by the policy `wait`, until the result is dropped.
+    #[inline(always)]
+    pub(crate) fn hold(&self, wait: Wait) -> Hold<'_, M> {
+        match self {
+            TeamLock::Default(held) => held.lock.lock(wait),
+            TeamLock::Other(lock) => lock.lock(wait),
+        }
+        Hold { lock: self, wait }
+    }
+}
+
+/// A lock that the calling thread holds.
+pub(crate) struct Hold<'a, M: Machine> {
+    lock: &'a TeamLock<M>,
+    wait: Wait,
+}
+
+impl<M: Machine> Drop for Hold<'_, M> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        // SAFETY: the thread that made this value took the lock, with the same policy. The default
+        // lock's holder has no token.
+        unsafe {
+            match self.lock {
+                TeamLock::Default(held) => held.lock.unlock((), self.wait),
+                TeamLock::Other(lock) => lock.unlock(self.wait),
+            }
+        }
+    }
 }

@@ -9,11 +9,11 @@ use crate::settings::{Icv, Settings};
 use crate::share::{Share, Work};
 use crate::space::StaticChunks;
 pub use crate::tasks::Function;
-use crate::tasks::{Current, Queue, Spare};
+use crate::tasks::{Current, List, Queue, Spare, Tally};
 use crate::waits::{Waits, Why};
 use baton_machine::Ordering::Relaxed;
 use baton_machine::{Atomic, LockNotice, Machine, Owned, Slot};
-use core::cell::{Cell, RefCell};
+use core::cell::Cell;
 use core::ffi::c_void;
 use core::num::NonZeroU32;
 
@@ -197,7 +197,7 @@ pub struct Context<M: Machine> {
     /// The thread's seat among the places; `None` if threads are not bound.
     pub seat: Option<Seat>,
     /// The thread's own variables.
-    pub icv: Cell<Icv>,
+    pub icv: Variables,
     /// The thread's place in a league of teams.
     pub league: Cell<League>,
     /// The number of the thread's next work-share.
@@ -225,10 +225,66 @@ pub struct Context<M: Machine> {
     pub in_loop: Cell<bool>,
     /// The number of tasks that the thread has begun and not ended, one inside the other.
     pub depth: Cell<u32>,
-    /// The task that the thread is running.
-    pub task: RefCell<Current<M>>,
+    /// What the thread needs for tasks.
+    tasks: Tasks<M>,
+}
+
+/// What a thread of a team needs for tasks.
+struct Tasks<M: Machine> {
+    /// The task that the thread is running; null: `implicit`.
+    current: Cell<*const Current<M>>,
+    /// The thread's implicit task.
+    implicit: Current<M>,
+    /// The list into which the thread puts tasks.
+    list: *const List<M>,
+    /// The thread's tally of tasks; null if the team has a single queue.
+    tally: *const Tally<M>,
+    /// The number of tasks in the list at which an explicit task's further tasks run at once; 0 if
+    /// the team has a single queue.
+    room: u32,
     /// The memory of ended tasks that the thread keeps.
     spare: *const Spare<M>,
+}
+
+/// A thread's own variables.
+pub struct Variables {
+    now: Cell<Icv>,
+    /// Whether they may differ from those with which the region began.
+    changed: Cell<bool>,
+}
+
+impl Variables {
+    fn of(region: Icv) -> Self {
+        Variables { now: Cell::new(region), changed: Cell::new(false) }
+    }
+
+    /// The variables.
+    #[inline]
+    pub fn get(&self) -> Icv {
+        self.now.get()
+    }
+
+    /// Changes the variables.
+    pub fn set(&self, icv: Icv) {
+        self.now.set(icv);
+        self.changed.set(true);
+    }
+
+    /// The variables; `None` if they are those with which the region began.
+    #[inline]
+    pub(crate) fn own(&self) -> Option<Icv> {
+        self.changed.get().then(|| self.now.get())
+    }
+
+    /// Makes `own` the variables; if it is `None`, those of the region.
+    #[inline]
+    pub(crate) fn put(&self, own: Option<Icv>, region: &Icv) {
+        match own {
+            Some(icv) => self.set(icv),
+            None if self.changed.replace(false) => self.now.set(*region),
+            None => {}
+        }
+    }
 }
 
 impl<M: Machine> Context<M> {
@@ -239,7 +295,7 @@ impl<M: Machine> Context<M> {
             region,
             id,
             seat: region.binding.map(|binding| binding.seat(id)),
-            icv: Cell::new(region.icv),
+            icv: Variables::of(region.icv),
             league: Cell::new(region.league),
             next_share: Cell::new(region.shares),
             next_barrier: Cell::new(region.barriers),
@@ -253,9 +309,62 @@ impl<M: Machine> Context<M> {
             has_turn: Cell::new(false),
             in_loop: Cell::new(false),
             depth: Cell::new(0),
-            task: RefCell::new(Current::implicit(region.reductions)),
-            spare,
+            tasks: Tasks {
+                current: Cell::new(core::ptr::null()),
+                implicit: Current::implicit(region.reductions),
+                list: team.tasks.list_of(id),
+                tally: team.tasks.tally_of(id).map_or(core::ptr::null(), core::ptr::from_ref),
+                room: team.tasks.room(team.size),
+                spare,
+            },
         }
+    }
+
+    /// The task that the thread is running.
+    #[inline]
+    pub(crate) fn current(&self) -> &Current<M> {
+        // SAFETY: null, or the task whose body the thread is in, which `run_as` keeps meanwhile.
+        unsafe { self.tasks.current.get().as_ref() }.unwrap_or(&self.tasks.implicit)
+    }
+
+    /// Makes `task` the task that the thread is running; null: its implicit task. Returns the one
+    /// before.
+    #[inline]
+    pub(crate) fn replace_current(&self, task: *const Current<M>) -> *const Current<M> {
+        self.tasks.current.replace(task)
+    }
+
+    /// Whether the thread is running its implicit task.
+    #[inline]
+    pub(crate) fn is_in_implicit(&self) -> bool {
+        self.tasks.current.get().is_null()
+    }
+
+    /// The number of tasks in the thread's list at which an explicit task's further tasks run at
+    /// once; 0 if the team has a single queue.
+    #[inline]
+    pub(crate) fn room(&self) -> u32 {
+        self.tasks.room
+    }
+
+    /// Whether the task that the thread is running is final, so that its children run at once.
+    #[inline]
+    pub fn is_final(&self) -> bool {
+        self.current().is_final
+    }
+
+    /// The list into which the thread puts tasks.
+    #[inline]
+    pub(crate) fn list(&self) -> &List<M> {
+        // SAFETY: the list belongs to the team, which outlives the context.
+        unsafe { &*self.tasks.list }
+    }
+
+    /// The thread's tally of tasks; `None` if the team has a single queue.
+    #[inline]
+    pub(crate) fn tally(&self) -> Option<&Tally<M>> {
+        // SAFETY: null, or a tally of the team, which outlives the context.
+        unsafe { self.tasks.tally.as_ref() }
     }
 
     /// The team.
@@ -268,7 +377,7 @@ impl<M: Machine> Context<M> {
     /// The memory of ended tasks that the thread keeps.
     pub(crate) fn spare(&self) -> &Spare<M> {
         // SAFETY: `spare` belongs to the thread, which outlives its contexts.
-        unsafe { &*self.spare }
+        unsafe { &*self.tasks.spare }
     }
 
     /// The context, in the enclosing region, of the thread that began this region.

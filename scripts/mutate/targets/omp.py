@@ -5,11 +5,10 @@ Memory orderings and wake-ups of the runtime one by one are the target `ordering
 from built import Mutant
 
 CRATE = "gomp"
-TESTS = {"programs": ["every_construct_ends", "thread_sanitizer"]}
+TESTS = {"programs": ["every_construct_ends", "thread_sanitizer", "becomes_ready"]}
 PATIENCE = 60
 
 RUN = "crates/omp/src/tasking/run.rs"
-QUEUE = "crates/omp/src/tasks/queue.rs"
 QUEUEING = "crates/omp/src/tasking/queueing.rs"
 LISTS = "crates/omp/src/tasks/lists.rs"
 STEAL = "crates/omp/src/tasking/steal.rs"
@@ -29,14 +28,16 @@ CRITICAL = "crates/gomp/src/critical.rs"
 MUTANTS = [
     # Throttles of tasks that make one thread run all of them.
     Mutant("throttle: a taskloop is decided as a whole", TASKLOOP, "place.is_inline(Kind::OfLoop)", "cut.tasks > 64"),
-    Mutant("throttle: no task has room", QUEUE, "u64::from(waiting) >= room", "true"),
-    Mutant("throttle: a detached task waits for its event", RUN, "kind != Kind::Detached && queue.is_full(self.id, size, kind)",
-           "queue.is_full(self.id, size, kind)"),
+    Mutant("throttle: no task has room", RUN, "self.list().ready.load(Relaxed) >= room", "true"),
+    Mutant("throttle: the tasks of an implicit task have as little room as others", RUN, "|| self.is_in_implicit()", ""),
+    Mutant("throttle: a detached task waits for its event", RUN, "(kind != Kind::Detached && self.is_full(kind))", "self.is_full(kind)"),
     # Wake-ups that are left out.
     Mutant("wake-up: those at the barrier are not woken for tasks", STEAL, "barrier.wake(wakes, waits.meeting());", ""),
     Mutant("wake-up: those at the barrier are not told of tasks", STEAL, "barrier.tasks_wait();", ""),
     Mutant("wake-up: nobody hears that all tasks have ended", LISTS, "self.signal(waits, u32::MAX);", ""),
     Mutant("wake-up: nobody hears of a task in the team's queue", QUEUEING, "barrier.wake(wakes, waits.meeting());", ""),
+    Mutant("wake-up: nobody at the end of a group hears of a task that is released", QUEUEING, "groups.iter().for_each(|count| count.one_ready(waits));", ""),
+    Mutant("wake-up: nobody who waits for a dependence hears of a task that is released", QUEUEING, "tasks + released.threads.len() as u32", "released.threads.len() as u32"),
     # A wait policy that ignores that there are more threads than CPUs.
     Mutant("policy: more threads than CPUs wait as few do", SETTINGS, "size > cpus", "false"),
     # What ThreadSanitizer is told of a construct: left out, it reports a race that is none.

@@ -148,7 +148,7 @@ impl Handle {
     }
 
     fn is_final(self, place: &Context<Native>) -> bool {
-        self.is(FINAL) || place.task.borrow().is_final
+        self.is(FINAL) || place.is_final()
     }
 
     /// The handle of the event that completes the task.
@@ -320,7 +320,8 @@ pub unsafe extern "C" fn __kmpc_omp_task_complete_if0(_at: *const Ident, _thread
         task.destroy();
     }
     let (outer, event) = (task.head().outer.take(), task.head().event.take());
-    outer.into_iter().for_each(|outer| place.end_task(outer));
+    // SAFETY: the compiler ends the task where it is the current one again.
+    outer.into_iter().for_each(|outer| unsafe { place.end_task(outer) });
     event.iter().for_each(|(event, _)| place.await_event(event));
     // SAFETY: as above.
     unsafe { task.ended() };

@@ -2,12 +2,12 @@
 
 use crate::tasks::Shared;
 use crate::tasks::depend::Node;
-use crate::tasks::group::Count;
+use crate::tasks::group::{Count, Group};
 use crate::tasks::queue::List;
 use crate::tasks::task::Task;
-use crate::team::Team;
+use crate::team::{Context, Team};
 use crate::waits::{Waits, Why};
-use baton_machine::Ordering::Relaxed;
+use baton_machine::Ordering::{Relaxed, Release};
 use baton_machine::{Atomic, Machine};
 use std::collections::VecDeque;
 
@@ -51,52 +51,11 @@ impl<M: Machine> Team<M> {
         M::wake::<u32>(&self.tasks.pending, wakes, waits.of(Why::Task));
     }
 
-    /// Adds a task that `thread` of the team has made.
-    #[inline]
-    pub(crate) fn add(&self, thread: u32, waits: &Waits, task: Box<Task<M>>) {
-        let Some(lists) = &self.tasks.lists else {
-            self.tasks.first.locked(waits, |waiting| self.put_first(waiting, Some(task)));
-            return self.tell(waits, self.tasks.wakes);
-        };
-        lists.made(thread, task.end.detached);
-        let list = self.tasks.list_of(thread);
-        list.locked(waits, |waiting| list.put(waiting, task));
-        self.tell_thieves(lists, waits, self.tasks.wakes);
-    }
-
-    /// Does what [`add`](Team::add) does for a task with a node, which waits for the tasks of
-    /// `earlier` that are not done.
+    /// Adds a task to the team's single queue.
     #[inline(never)]
-    pub(crate) fn add_behind(
-        &self,
-        thread: u32,
-        waits: &Waits,
-        task: Box<Task<M>>,
-        node: &Shared<M, Node<M>>,
-        earlier: &[Shared<M, Node<M>>],
-    ) {
-        let (first, list) = (&self.tasks.first, self.tasks.list_of(thread));
-        if let Some(lists) = &self.tasks.lists {
-            lists.made(thread, task.end.detached);
-        }
-        let (is_ready, apart) = first.locked(waits, |waiting| {
-            // SAFETY: the lock of the first list, which protects the dependences, is held.
-            let task = unsafe { Node::follow(node, earlier, task) };
-            let is_ready = task.is_some();
-            let apart = if core::ptr::eq(list, first) {
-                self.put_first(waiting, task);
-                None
-            } else {
-                task
-            };
-            (is_ready, apart)
-        });
-        if let Some(task) = apart {
-            list.locked(waits, |waiting| list.put(waiting, task));
-        }
-        if is_ready {
-            self.tell(waits, self.tasks.wakes);
-        }
+    fn add_to_single(&self, waits: &Waits, task: Box<Task<M>>) {
+        self.tasks.first.locked(waits, |waiting| self.put_first(waiting, Some(task)));
+        self.tell(waits, self.tasks.wakes);
     }
 
     /// Puts a task, if there is one, into the first list, which is locked. If the team has a single
@@ -113,28 +72,6 @@ impl<M: Machine> Team<M> {
         }
     }
 
-    /// Takes a task that `fits`: the oldest of the highest priority; but the newest if `newest` or
-    /// if threads steal, and no task of the list has a priority. A thread that steals searches its
-    /// own list first, then the others' for the oldest of the highest priority. With `own`, only
-    /// the thread's own list is searched, because no other list can have such a task.
-    #[inline]
-    pub(crate) fn take(
-        &self,
-        thread: u32,
-        waits: &Waits,
-        newest: bool,
-        own: bool,
-        fits: impl Fn(&Task<M>) -> bool,
-    ) -> Option<Box<Task<M>>> {
-        let steals = self.tasks.lists.is_some();
-        let mine = self.take_of(self.tasks.list_of(thread), waits, newest || steals, &fits);
-        if mine.is_some() || own || !steals {
-            return mine;
-        }
-        let next = |step| self.tasks.list_of((thread + step) % self.size);
-        (1..self.size).find_map(|step| self.take_of(next(step), waits, false, &fits))
-    }
-
     #[inline]
     fn take_of(
         &self,
@@ -146,54 +83,131 @@ impl<M: Machine> Team<M> {
         if !list.is_filled() {
             return None;
         }
-        list.locked(waits, |waiting| {
-            // Tasks of a higher priority stand in front, so the newest is taken only if all have
-            // priority 0.
-            let by_priority = waiting.front().is_some_and(|task| task.priority != 0);
-            let task = match waiting.back() {
-                // The usual case: the last task fits.
-                Some(last) if newest && !by_priority && fits(last) => waiting.pop_back(),
-                _ => search(waiting, newest && !by_priority, &fits),
-            }?;
-            if waiting.is_empty() {
-                self.empties();
-            }
-            // Relaxed: whatever tells a thread of a task orders this store too, as in `put`.
-            list.ready.store(waiting.len() as u32, Relaxed);
-            Some(task)
-        })
+        let mut waiting = list.lock(waits);
+        // Tasks of a higher priority stand in front, so the newest is taken only if all have priority
+        // 0.
+        let by_priority = waiting.front().is_some_and(|task| task.priority != 0);
+        let task = match waiting.back() {
+            // The usual case: the last task fits.
+            Some(last) if newest && !by_priority && fits(last) => waiting.pop_back(),
+            _ => search(&mut waiting, newest && !by_priority, &fits),
+        }?;
+        if waiting.is_empty() {
+            self.empties();
+        }
+        // Relaxed: whatever tells a thread of a task orders this store too, as in `put`.
+        list.ready.store(waiting.len() as u32, Relaxed);
+        Some(task)
     }
 
-    /// Called by `thread` of the team when a node's task is done: releases the tasks that follow it.
-    /// Returns the number of tasks released.
-    pub(crate) fn end_node(&self, thread: u32, waits: &Waits, node: &Node<M>) -> u32 {
+    /// Called by `thread` of the team when a node's task, of the group `group`, is done: releases the
+    /// tasks that follow it. Returns for how many tasks and threads their parent must be woken.
+    pub(crate) fn end_node(&self, thread: u32, waits: &Waits, node: &Node<M>, group: Option<&Group<M>>) -> u32 {
         let (first, list) = (&self.tasks.first, self.tasks.list_of(thread));
-        let (mut released, tasks) = first.locked(waits, |waiting| {
+        let (mut released, tasks, groups) = first.locked(waits, |waiting| {
             // SAFETY: the lock of the first list, which protects the dependences, is held.
             let mut released = unsafe { node.end() };
             let tasks = released.tasks.len() as u32;
+            let groups = other_groups(&released.tasks, group);
             if core::ptr::eq(list, first) {
                 self.put_all(list, waiting, released.tasks.drain(..));
             }
-            (released, tasks)
+            (released, tasks, groups)
         });
         if !released.tasks.is_empty() {
             let tasks = released.tasks.drain(..);
             list.locked(waits, |waiting| self.put_all(list, waiting, tasks));
         }
-        released.threads.iter().for_each(|count| count.one_done(waits, 0));
+        // Release: the thread sees what the task did. The thread waits for its children's word, and
+        // is woken when the caller counts the task there.
+        released.threads.iter().for_each(|left| _ = left.fetch_add(u32::MAX, Release));
         if tasks != 0 {
             self.tell(waits, self.tasks.wakes.saturating_mul(tasks));
         }
-        tasks
+        groups.iter().for_each(|count| count.one_ready(waits));
+        tasks + released.threads.len() as u32
     }
 
-    /// The count for which a thread must wait until these nodes are done; `None` if all are done
+    /// The number of these nodes that are not done, which a thread waits for; `None` if all are done
     /// already.
-    pub(crate) fn await_nodes(&self, waits: &Waits, nodes: &[Shared<M, Node<M>>]) -> Option<Shared<M, Count<M>>> {
+    pub(crate) fn await_nodes(&self, waits: &Waits, nodes: &[Shared<M, Node<M>>]) -> Option<Shared<M, M::Atomic<u32>>> {
         // SAFETY: the lock of the first list, which protects the dependences, is held.
         self.tasks.first.locked(waits, |_| unsafe { Node::await_all(nodes) })
     }
+}
+
+impl<M: Machine> Context<M> {
+    /// Adds a task that the thread has made.
+    #[inline]
+    pub(crate) fn add(&self, waits: &Waits, task: Box<Task<M>>) {
+        let team = self.team();
+        let (Some(lists), Some(tally)) = (&team.tasks.lists, self.tally()) else {
+            return team.add_to_single(waits, task);
+        };
+        lists.made(tally, task.end.detached);
+        let list = self.list();
+        list.put(&mut list.lock(waits), task);
+        team.tell_thieves(lists, waits, team.tasks.wakes);
+    }
+
+    /// Does what [`add`](Context::add) does for a task with a node, which waits for the tasks of
+    /// `earlier` that are not done.
+    #[inline(never)]
+    pub(crate) fn add_behind(
+        &self,
+        waits: &Waits,
+        task: Box<Task<M>>,
+        node: &Shared<M, Node<M>>,
+        earlier: &[Shared<M, Node<M>>],
+    ) {
+        let team = self.team();
+        let (first, list) = (&team.tasks.first, self.list());
+        if let (Some(lists), Some(tally)) = (&team.tasks.lists, self.tally()) {
+            lists.made(tally, task.end.detached);
+        }
+        let (is_ready, apart) = first.locked(waits, |waiting| {
+            // SAFETY: the lock of the first list, which protects the dependences, is held.
+            let task = unsafe { Node::follow(node, earlier, task) };
+            let is_ready = task.is_some();
+            let apart = if core::ptr::eq(list, first) {
+                team.put_first(waiting, task);
+                None
+            } else {
+                task
+            };
+            (is_ready, apart)
+        });
+        if let Some(task) = apart {
+            list.locked(waits, |waiting| list.put(waiting, task));
+        }
+        if is_ready {
+            team.tell(waits, team.tasks.wakes);
+        }
+    }
+
+    /// Takes a task that `fits`: the oldest of the highest priority; but the newest if `newest` or
+    /// if threads steal, and no task of the list has a priority. A thread that steals searches its
+    /// own list first, then the others' for the oldest of the highest priority. With `own`, only
+    /// the thread's own list is searched, because no other list can have such a task.
+    #[inline]
+    pub(crate) fn take_task(&self, newest: bool, own: bool, fits: impl Fn(&Task<M>) -> bool) -> Option<Box<Task<M>>> {
+        let (team, waits) = (self.team(), self.waits());
+        let steals = team.tasks.lists.is_some();
+        let mine = team.take_of(self.list(), waits, newest || steals, &fits);
+        if mine.is_some() || own || !steals {
+            return mine;
+        }
+        let next = |step| team.tasks.list_of((self.id + step) % team.size);
+        (1..team.size).find_map(|step| team.take_of(next(step), waits, false, &fits))
+    }
+}
+
+/// The groups of these tasks, which have become ready, without `group`, whose waiting threads are
+/// woken in any case.
+fn other_groups<M: Machine>(tasks: &[Box<Task<M>>], group: Option<&Group<M>>) -> Vec<Shared<M, Count<M>>> {
+    let groups = tasks.iter().filter_map(|task| task.end.group.as_ref());
+    let others = groups.filter(|other| !group.is_some_and(|group| core::ptr::eq(&***other, group)));
+    others.map(|other| other.tasks.clone()).collect()
 }
 
 /// Takes the first task that `fits`, searching from behind or from the front.

@@ -1,33 +1,40 @@
 //! What a thread of a team does with tasks: it makes them, runs them, waits for them.
 
 use crate::settings::Icv;
-use crate::tasks::children::{ALONE, Children};
+use crate::tasks::children::ALONE;
 use crate::tasks::depend::Order;
+use crate::tasks::group::Count;
 use crate::tasks::queue::NOT_DONE;
-use crate::tasks::task::{Clauses, Current, End, Kind, Task};
-use crate::tasks::{Data, Depend, Event, Function, Group, Shared, Spare};
+use crate::tasks::task::{Clauses, Current, End, Kind, PER_THREAD, Task};
+use crate::tasks::{Data, Depend, Event, Function, Group, Shared};
 use crate::team::{Context, Team};
 use crate::waits::{Waits, Why};
-use baton_machine::Ordering::Acquire;
+use baton_machine::Ordering::{Acquire, Relaxed};
 use baton_machine::{Atomic, Machine};
 use core::alloc::Layout;
 use core::ffi::c_void;
 
-/// Records that a task is done, on behalf of `thread` of the team. After the last line the team's
-/// threads may leave the region.
-fn done<M: Machine>(team: &Team<M>, thread: u32, waits: &Waits, end: End<M>) {
+/// Records that a task is done. `by`: the thread that ran it; `None` if the task was detached, and
+/// its event fulfilled later. After the last line the team's threads may leave the region.
+#[inline]
+fn done<M: Machine>(team: &Team<M>, by: Option<&Context<M>>, waits: &Waits, end: End<M>) {
     if M::is_checked_for_races() {
         end.happens_before();
         M::happens_before(team.tasks.order());
     }
-    let released = end.node.as_ref().map_or(0, |node| team.end_node(thread, waits, node));
+    // The tasks that an event releases go into the first thread's list, where any thread of the
+    // team finds them.
+    let thread = by.map_or(0, |by| by.id);
+    let group = end.group.as_deref();
+    let released = end.node.as_ref().map_or(0, |node| team.end_node(thread, waits, node, group));
+    let tally = if end.detached { None } else { by.and_then(Context::tally) };
     end.parent.one_done(waits, released);
     if let Some(group) = &end.group {
         // A thread that waits for the group may find new tasks of it, which the ended task or
         // others have made, so it is woken in any case.
         group.tasks.one_done(waits, 1);
     }
-    team.tasks.one_done(thread, waits, end.detached, released);
+    team.tasks.one_done(tally, waits, released);
 }
 
 /// Fulfils the event of a task of `team`. Any thread may do so, of the team or not.
@@ -36,69 +43,95 @@ fn done<M: Machine>(team: &Team<M>, thread: u32, waits: &Waits, end: End<M>) {
 /// The task is not done: it holds its region open, and with it the team.
 pub unsafe fn fulfil<M: Machine>(team: *const Team<M>, waits: &Waits, event: &Event<M>) {
     if let Some(end) = event.fulfil(waits) {
-        // SAFETY: the caller says that the task is not done, and its end is recorded only here. The
-        // tasks that it releases go into the first thread's list, where any thread of the team
-        // finds them.
-        done(unsafe { &*team }, 0, waits, end);
+        // SAFETY: the caller says that the task is not done, and its end is recorded only here.
+        done(unsafe { &*team }, None, waits, end);
     }
 }
 
-/// The task that a thread goes back to when a task inside it has ended.
+/// The task that a thread goes back to when a task inside it ends, or panics.
+struct Around<'a, M: Machine> {
+    context: &'a Context<M>,
+    task: *const Current<M>,
+    icv: Option<Icv>,
+}
+
+impl<M: Machine> Drop for Around<'_, M> {
+    #[inline]
+    fn drop(&mut self) {
+        self.context.go_back(self.task, self.icv);
+    }
+}
+
+/// A task that [`Context::begin_included`] began, and the one around it.
 pub struct Outer<M: Machine> {
-    task: Current<M>,
-    icv: Icv,
-}
-
-impl<M: Machine> Current<M> {
-    fn children(&mut self, spare: &Spare<M>) -> &Children<M> {
-        self.children.get_or_insert_with(|| spare.children())
-    }
+    /// The task, from a box.
+    inner: *mut Current<M>,
+    task: *const Current<M>,
+    icv: Option<Icv>,
 }
 
 impl<M: Machine> Context<M> {
     /// Runs `body` at once, as a task of its own.
     #[inline]
     pub fn run_at_once(&self, is_final: bool, body: impl FnOnce()) {
-        let group = self.task.borrow().group.clone();
-        self.run_as(Current::new(group, is_final), None, body);
+        let group = self.current().group().cloned();
+        self.run_as(Current::new(group, is_final), self.icv.own(), body);
     }
 
     /// Runs `body` as the task `task`, with its own copy of the variables: `icv`, or those of the
-    /// current task.
+    /// region.
     #[inline]
-    fn run_as(&self, task: Current<M>, icv: Option<Icv>, body: impl FnOnce()) {
-        let outer = self.begin_task(task, icv);
+    fn run_as(&self, mut task: Current<M>, icv: Option<Icv>, body: impl FnOnce()) {
+        let (outer, outer_icv) = self.go_into(&raw const task, icv);
+        let around = Around { context: self, task: outer, icv: outer_icv };
         body();
-        self.end_task(outer);
+        drop(around);
+        if let Some(children) = task.take_children() {
+            self.spare().keep_children(children);
+        }
+        if task.is_empty() {
+            // The usual case: nothing to drop.
+            core::mem::forget(task);
+        }
     }
 
+    /// Makes `task` the current task, with the variables `icv`, or those of the region. Returns the
+    /// task around it, and that one's variables.
     #[inline]
-    fn begin_task(&self, task: Current<M>, icv: Option<Icv>) -> Outer<M> {
-        let outer = Outer { task: self.task.replace(task), icv: self.icv.get() };
-        if let Some(icv) = icv {
-            self.icv.set(icv);
-        }
+    fn go_into(&self, task: *const Current<M>, icv: Option<Icv>) -> (*const Current<M>, Option<Icv>) {
+        let outer = (self.replace_current(task), self.icv.own());
+        self.icv.put(icv, &self.region.icv);
         self.depth.set(self.depth.get() + 1);
         outer
     }
 
-    /// Ends the task that [`begin_included`](Context::begin_included) began, and goes back to the
-    /// task that was current then.
     #[inline]
-    pub fn end_task(&self, outer: Outer<M>) {
+    fn go_back(&self, outer: *const Current<M>, icv: Option<Icv>) {
+        self.replace_current(outer);
         self.depth.set(self.depth.get() - 1);
-        self.icv.set(outer.icv);
-        if let Some(children) = self.task.replace(outer.task).children {
-            self.spare().keep_children(children);
-        }
+        self.icv.put(icv, &self.region.icv);
     }
 
     /// Begins a task whose body the caller runs before it calls [`end_task`](Context::end_task).
     /// Does what [`run_at_once`](Context::run_at_once) does, for a compiler that calls the body
     /// itself.
     pub fn begin_included(&self, is_final: bool) -> Outer<M> {
-        let group = self.task.borrow().group.clone();
-        self.begin_task(Current::new(group, is_final), None)
+        let group = self.current().group().cloned();
+        let inner = Box::into_raw(Box::new(Current::new(group, is_final)));
+        let (task, icv) = self.go_into(inner, self.icv.own());
+        Outer { inner, task, icv }
+    }
+
+    /// Ends the task that [`begin_included`](Context::begin_included) began, and goes back to the
+    /// task that was current then.
+    ///
+    /// # Safety
+    /// It is the thread's current task.
+    pub unsafe fn end_task(&self, outer: Outer<M>) {
+        self.go_back(outer.task, outer.icv);
+        // SAFETY: `begin_included` made the box, and the task is current no longer.
+        let mut task = unsafe { Box::from_raw(outer.inner) };
+        task.take_children().into_iter().for_each(|children| self.spare().keep_children(children));
     }
 
     /// Whether a thread that makes a task of this kind runs it at once: there is no region, the
@@ -107,19 +140,38 @@ impl<M: Machine> Context<M> {
     /// only the last reason counts.
     #[inline]
     pub fn is_inline(&self, kind: Kind) -> bool {
+        if kind == Kind::Plain && self.room() != 0 {
+            // The usual case: the team has several threads, which steal.
+            return self.is_full(kind) || self.is_final();
+        }
         let (queue, size) = (&self.team().tasks, self.team().size);
         let alone = match kind {
             Kind::Plain | Kind::OfLoop => self.is_outside() || (size == 1 && queue.not_done() == 0),
             Kind::Target => self.is_outside(),
             Kind::Detached => false,
         };
-        alone || (kind != Kind::Detached && queue.is_full(self.id, size, kind)) || self.task.borrow().is_final
+        alone || (kind != Kind::Detached && self.is_full(kind)) || self.is_final()
+    }
+
+    /// Whether there is no room for another task of this kind, which the thread makes.
+    #[inline]
+    fn is_full(&self, kind: Kind) -> bool {
+        let team = self.team();
+        let wide = PER_THREAD.saturating_mul(team.size);
+        if self.room() == 0 {
+            return team.tasks.not_done() > wide;
+        }
+        // The tasks of a taskloop make no tasks, and those of an implicit task seldom do: while their
+        // maker runs one of them, the other threads need tasks that wait.
+        let room = if kind == Kind::OfLoop || self.is_in_implicit() { wide } else { self.room() };
+        // Relaxed: the result is only a hint.
+        self.list().ready.load(Relaxed) >= room
     }
 
     /// Whether a task that is made now is finished before its maker goes on in any case: the
     /// current task is final, or there is no region.
     pub fn is_included(&self) -> bool {
-        self.is_outside() || self.task.borrow().is_final
+        self.is_outside() || self.is_final()
     }
 
     /// Whether the thread is outside of all regions, so that no region's end would wait for tasks.
@@ -133,7 +185,7 @@ impl<M: Machine> Context<M> {
     /// ([`is_included`](Context::is_included)): else its maker would wait for the earlier child,
     /// perhaps for an event that the maker itself is to fulfil later.
     pub fn follows(&self, depends: &[Depend]) -> bool {
-        self.task.borrow().table.as_ref().is_some_and(|table| !table.earlier(depends).is_empty())
+        self.current().with_known_table(|table| !table.earlier(depends).is_empty()).unwrap_or(false)
     }
 
     /// Leaves a task for the first thread of the team that takes it. `fill` writes the task's data,
@@ -142,10 +194,8 @@ impl<M: Machine> Context<M> {
     /// has ended.
     #[inline]
     pub fn defer(&self, function: Function, layout: Layout, fill: impl FnOnce(*mut c_void), clauses: Clauses<M>) {
-        let (parent, group) = {
-            let mut current = self.task.borrow_mut();
-            (current.children(self.spare()).one_more(), current.group.clone())
-        };
+        let current = self.current();
+        let (parent, group) = (current.one_more_child(|| self.spare().children()), current.group().cloned());
         if let Some(group) = &group {
             group.tasks.one_more();
         }
@@ -156,8 +206,12 @@ impl<M: Machine> Context<M> {
         // SAFETY: writes each field of the task, in place: a task built elsewhere would be copied.
         let mut task = unsafe {
             (&raw mut (*at).function).write(function);
-            (&raw mut (*at).data).write(Data::new(layout));
-            (&raw mut (*at).icv).write(self.icv.get());
+            Data::begin(&raw mut (*at).data, layout);
+            // Two stores, as above in `Data::begin`.
+            match self.icv.own() {
+                Some(icv) => (&raw mut (*at).icv).write(Some(icv)),
+                None => (&raw mut (*at).icv).write(None),
+            }
             (&raw mut (*at).is_final).write(is_final);
             (&raw mut (*at).constructed).write(constructed);
             (&raw mut (*at).priority).write(priority);
@@ -168,34 +222,43 @@ impl<M: Machine> Context<M> {
         fill(task.data.as_ptr());
         M::happens_before(core::ptr::from_ref(&*task).cast());
         let (team, waits) = (self.team(), self.waits());
-        let begins = task.end.detached && (self.is_outside() || team.tasks.is_full(self.id, team.size, Kind::Plain));
+        let begins = task.end.detached && (self.is_outside() || self.is_full(Kind::Plain));
         if depends.is_empty() {
             if begins {
-                team.tasks.made(self.id, true);
+                team.tasks.made(self.tally(), true);
                 return self.run_task(task);
             }
-            return team.add(self.id, waits, task);
+            return self.add(waits, task);
         }
-        let (earlier, node) = {
-            let mut current = self.task.borrow_mut();
-            (current.table().earlier(&depends), current.table().enter(&depends))
-        };
+        let (earlier, node) = current.with_table(|table| (table.earlier(&depends), table.enter(&depends)));
         task.end.node = Some(node.clone());
         if begins && earlier.is_empty() {
-            team.tasks.made(self.id, true);
+            team.tasks.made(self.tally(), true);
             return self.run_task(task);
         }
-        team.add_behind(self.id, waits, task, &node, &earlier);
+        self.add_behind(waits, task, &node, &earlier);
     }
 
     /// Waits for the earlier children of the current task on which a child with these dependences
     /// would depend.
     pub fn await_dependences(&self, depends: &[Depend]) {
-        let earlier = self.task.borrow().table.as_ref().map_or_else(Vec::new, |table| table.earlier(depends));
+        let earlier = self.current().with_known_table(|table| table.earlier(depends)).unwrap_or_default();
         if !earlier.is_empty()
-            && let Some(count) = self.team().await_nodes(self.waits(), &earlier)
+            && let Some(children) = self.current().children()
+            && let Some(left) = self.team().await_nodes(self.waits(), &earlier)
         {
-            self.run_children_until(&count.0, 0);
+            // The thread waits for the word of its children, not for `left`: a child that ends may
+            // release another one, which the thread must run if no other thread does.
+            loop {
+                // Acquire, both loads: the thread sees what the tasks did.
+                let now = children.load(Acquire);
+                if left.load(Acquire) == 0 {
+                    break;
+                }
+                if !self.run_child() {
+                    self.waits().wait::<M, u32>(Why::Task, children, now);
+                }
+            }
         }
         self.happens_after(depends);
     }
@@ -204,7 +267,7 @@ impl<M: Machine> Context<M> {
     /// dependences would depend.
     fn happens_after(&self, depends: &[Depend]) {
         if M::is_checked_for_races() {
-            let orders = self.task.borrow().table.as_ref().map_or_else(Vec::new, |table| table.orders(depends));
+            let orders = self.current().with_known_table(|table| table.orders(depends)).unwrap_or_default();
             orders.iter().for_each(Order::happens_after);
         }
     }
@@ -224,7 +287,7 @@ impl<M: Machine> Context<M> {
     /// takes the newest: its data are still in the cache, and the older tasks, which are larger,
     /// are left to other threads.
     fn run_one(&self, newest: bool, own: bool, fits: impl Fn(&Task<M>) -> bool) -> bool {
-        let Some(task) = self.team().take(self.id, self.waits(), newest, own, fits) else { return false };
+        let Some(task) = self.take_task(newest, own, fits) else { return false };
         self.run_task(task);
         true
     }
@@ -238,7 +301,7 @@ impl<M: Machine> Context<M> {
         }
         let current = Current::new(task.end.group.clone(), task.is_final);
         let mut ran = false;
-        self.run_as(current, Some(task.icv), || {
+        self.run_as(current, task.icv, || {
             // A task that is cancelled before it begins does not run.
             if task.constructed || !self.task_cancelled() {
                 // SAFETY: the function is the one that was given to `defer`, and the data are those
@@ -248,14 +311,18 @@ impl<M: Machine> Context<M> {
             }
         });
         let (event, end) = self.take_apart(task);
-        let end = match event {
+        match event {
             // If the task did not run, no code will fulfil its event, so its end does not wait for
             // that.
-            Some(event) if ran => event.body_ended(end),
-            _ => Some(end),
-        };
-        if let Some(end) = end {
-            done(self.team(), self.id, self.waits(), end);
+            Some(event) if ran => self.ended_with_event(&event, end),
+            _ => done(self.team(), Some(self), self.waits(), end),
+        }
+    }
+
+    #[inline(never)]
+    fn ended_with_event(&self, event: &Event<M>, end: End<M>) {
+        if let Some(end) = event.body_ended(end) {
+            done(self.team(), Some(self), self.waits(), end);
         }
     }
 
@@ -274,27 +341,14 @@ impl<M: Machine> Context<M> {
         }
     }
 
-    /// The word that counts the current task's children, if the task has had any.
-    #[inline]
-    fn children(&self) -> Option<&M::Atomic<u32>> {
-        // SAFETY: the caller runs in this task, which keeps the word until it ends, even if its
-        // `Current` is moved meanwhile.
-        self.task.borrow().children.as_ref().map(|children| unsafe { &*core::ptr::from_ref(children.word()) })
-    }
-
     /// Runs a waiting child of the current task, if there is one.
     fn run_child(&self) -> bool {
-        let Some(children) = self.children() else { return false };
+        let current = self.current();
+        let Some(children) = current.children() else { return false };
         // If the task's children have dependences, a child may also stand in the list of the thread
         // that ended its predecessor; else it stands in this thread's list.
-        let own = self.task.borrow().table.is_none();
+        let own = !current.has_table();
         self.run_one(true, own, |task| task.end.parent.is(children))
-    }
-
-    /// Runs children of the current task until `count` has the value `value`; waits while no child
-    /// can be run.
-    fn run_children_until(&self, count: &M::Atomic<u32>, value: u32) {
-        self.run_until(count, u32::MAX, value, || self.run_child());
     }
 
     /// Calls `run` until the bits `bits` of `count` have the value `value`; waits while `run` finds
@@ -314,7 +368,7 @@ impl<M: Machine> Context<M> {
 
     /// Cancels the innermost taskgroup, if there is one.
     pub fn cancel_group(&self) {
-        if let Some(group) = self.group() {
+        if let Some(group) = self.current().group() {
             group.cancel();
         }
     }
@@ -325,41 +379,45 @@ impl<M: Machine> Context<M> {
     pub fn task_cancelled(&self) -> bool {
         // If cancellation is off, nothing is ever cancelled.
         self.team().cancel.is_on()
-            && (self.task.borrow().group.as_ref().is_some_and(|group| group.is_cancelled()) || self.region_cancelled())
+            && (self.current().group().is_some_and(|group| group.is_cancelled()) || self.region_cancelled())
     }
 
     /// Waits for the children of the current task.
     pub fn taskwait(&self) {
-        if let Some(children) = self.children() {
-            self.run_children_until(children, ALONE);
+        if let Some(children) = self.current().children() {
+            self.run_until(children, u32::MAX, ALONE, || self.run_child());
             M::happens_after(core::ptr::from_ref(children).cast());
         }
     }
 
     /// The innermost taskgroup.
     pub fn group(&self) -> Option<Shared<M, Group<M>>> {
-        self.task.borrow().group.clone()
+        self.current().group().cloned()
     }
 
     /// Begins a taskgroup, which takes over the reductions of the enclosing group. A group
     /// `of_share` belongs to a work-share, and `cancel taskgroup` does not mean it.
     pub fn begin_group(&self, of_share: bool) {
-        let mut current = self.task.borrow_mut();
-        let outer = current.group.take();
+        let current = self.current();
+        // SAFETY, here and below: no reference to the task's group is left.
+        let outer = unsafe { current.replace_group(None) };
         let reductions = outer.as_ref().map_or(0, |outer| outer.reductions());
-        current.group = Some(Group::new(outer, of_share, reductions));
+        // SAFETY: as above.
+        unsafe { current.replace_group(Some(Group::new(outer, of_share, reductions))) };
     }
 
-    /// Ends the innermost taskgroup: waits for its tasks and their descendants. Does nothing if no
-    /// group has begun.
+    /// Ends the innermost taskgroup: waits for its tasks and their descendants, and meanwhile runs
+    /// tasks of the group or, if none is ready, children of the current task, on which tasks of the
+    /// group may depend. Does nothing if no group has begun.
     pub fn end_group(&self) {
         let Some(group) = self.group() else { return };
         let this = group.address();
         let within =
             |task: &Task<M>| task.end.group.as_ref().is_some_and(|of| of.chain().any(|of| core::ptr::eq(of, this)));
-        self.run_until(&group.tasks.0, u32::MAX, 0, || self.run_one(true, false, within));
+        self.run_until(&group.tasks.0, Count::<M>::TASKS, 0, || self.run_one(true, false, within) || self.run_child());
         M::happens_after(group.tasks.address().cast());
-        self.task.borrow_mut().group = group.outer.clone();
+        // SAFETY: no reference to the task's group is left: `group` is a count of its own.
+        drop(unsafe { self.current().replace_group(group.outer.clone()) });
     }
 
     /// Runs the team's tasks until none waits or runs.

@@ -2,7 +2,6 @@
 //! tasks have ended.
 
 use crate::tasks::lists::Lists;
-use crate::tasks::queue::holding;
 use crate::team::{Context, Team};
 use crate::waits::{Waits, Why};
 use baton_machine::Ordering::{Acquire, Relaxed, Release, SeqCst};
@@ -15,6 +14,7 @@ const LOOKS: u32 = 16;
 impl<M: Machine> Team<M> {
     /// Wakes up to `wakes` threads for tasks that the calling thread put into a list. A thread
     /// calls this before it arrives at a barrier, and before the task ends that it runs.
+    #[inline]
     pub(crate) fn tell_thieves(&self, lists: &Lists<M>, waits: &Waits, wakes: u32) {
         let Some(barrier) = &self.barrier else { return };
         // SeqCst: either a thread that found no task sees this one, or this thread sees below what
@@ -30,16 +30,17 @@ impl<M: Machine> Team<M> {
         }
     }
 
+    #[cold]
+    #[inline(never)]
     fn set_bit(&self, lists: &Lists<M>, waits: &Waits) {
         let Some(barrier) = &self.barrier else { return };
-        holding(&*lists.lock, waits, || {
-            // Relaxed, both accesses: the lock is held. A thread that sees the last task's end sees
-            // the bit set, and clears it before it arrives.
-            if lists.signs.0.told.load(Relaxed) == 0 {
-                barrier.tasks_wait();
-                lists.signs.0.told.store(1, Relaxed);
-            }
-        });
+        let _hold = lists.lock.hold(waits.of(Why::Lock));
+        // Relaxed, both accesses: the lock is held. A thread that sees the last task's end sees the
+        // bit set, and clears it before it arrives.
+        if lists.signs.0.told.load(Relaxed) == 0 {
+            barrier.tasks_wait();
+            lists.signs.0.told.store(1, Relaxed);
+        }
     }
 
     /// The calling thread found no task: clears the bit, so that threads at the barrier do not look
@@ -51,14 +52,14 @@ impl<M: Machine> Team<M> {
         if told.load(Acquire) == 0 {
             return;
         }
-        holding(&*lists.lock, waits, || {
-            // Relaxed: the lock is held.
-            if told.load(Relaxed) != 0 {
-                barrier.no_task_waits();
-                // Release: see above.
-                told.store(0, Release);
-            }
-        });
+        let hold = lists.lock.hold(waits.of(Why::Lock));
+        // Relaxed: the lock is held.
+        if told.load(Relaxed) != 0 {
+            barrier.no_task_waits();
+            // Release: see above.
+            told.store(0, Release);
+        }
+        drop(hold);
         // SeqCst: either a thread that put a task into a list before sees that the bit is clear, or
         // this thread sees that task here.
         M::fence(SeqCst);

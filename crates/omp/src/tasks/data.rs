@@ -20,10 +20,31 @@ impl Data {
     /// moved.
     #[inline]
     pub fn new(layout: Layout) -> Data {
-        if layout.size() <= size_of::<Few>() && layout.align() <= align_of::<Few>() {
+        if Data::is_few(layout) {
             return Data(Memory::Within([MaybeUninit::uninit(); 4]));
         }
         Data::apart(layout)
+    }
+
+    /// Does what [`new`](Data::new) does, in place.
+    ///
+    /// # Safety
+    /// `at` is memory for a value of this type.
+    #[inline(always)]
+    pub(crate) unsafe fn begin(at: *mut Data, layout: Layout) {
+        // Two stores, so that the first one need not copy memory without a value.
+        if Data::is_few(layout) {
+            // SAFETY: by contract.
+            unsafe { at.write(Data(Memory::Within([MaybeUninit::uninit(); 4]))) };
+        } else {
+            // SAFETY: by contract.
+            unsafe { at.write(Data::apart(layout)) };
+        }
+    }
+
+    #[inline(always)]
+    fn is_few(layout: Layout) -> bool {
+        layout.size() <= size_of::<Few>() && layout.align() <= align_of::<Few>()
     }
 
     /// Memory for data that must stay at their address even when this value is moved.

@@ -5,10 +5,10 @@
 //! and the readers. Under the lock of the team's tasks, a child that is not done has a list of its
 //! followers, and a follower counts the children for which it still waits.
 
-use super::group::Count;
 use super::shared::Shared;
 use super::task::Task;
-use baton_machine::{Machine, Slot};
+use baton_machine::Ordering::Relaxed;
+use baton_machine::{Atomic, Machine, Slot};
 use std::collections::HashMap;
 
 /// A dependence: what a task declares about an address.
@@ -76,8 +76,8 @@ struct DependState<M: Machine> {
 
 enum Follower<M: Machine> {
     Task(Shared<M, Node<M>>),
-    /// A thread that waits until the count is zero.
-    Thread(Shared<M, Count<M>>),
+    /// A thread that waits until the number of tasks is zero.
+    Thread(Shared<M, M::Atomic<u32>>),
 }
 
 // SAFETY: the state is accessed only with the team's tasks locked.
@@ -86,12 +86,12 @@ unsafe impl<M: Machine> Sync for Node<M> {}
 // task.
 unsafe impl<M: Machine> Send for Node<M> {}
 
-/// The tasks that can run because a task has ended, and the counts of the threads that waited for
-/// that task.
+/// The tasks that can run because a task has ended, and the numbers of tasks of the threads that
+/// waited for that task.
 pub(crate) struct Released<M: Machine> {
     #[expect(clippy::vec_box, reason = "a task stays where it is from its begin to its end")]
     pub(crate) tasks: Vec<Box<Task<M>>>,
-    pub(crate) threads: Vec<Shared<M, Count<M>>>,
+    pub(crate) threads: Vec<Shared<M, M::Atomic<u32>>>,
 }
 
 impl<M: Machine> Node<M> {
@@ -153,15 +153,15 @@ impl<M: Machine> Node<M> {
     ///
     /// # Safety
     /// The team's tasks are locked.
-    pub(crate) unsafe fn await_all(earlier: &[Shared<M, Node<M>>]) -> Option<Shared<M, Count<M>>> {
-        let count = Count::new(0);
+    pub(crate) unsafe fn await_all(earlier: &[Shared<M, Node<M>>]) -> Option<Shared<M, M::Atomic<u32>>> {
+        let count = Shared::<M, _>::new(M::Atomic::new(0));
         let mut left = 0;
         for node in earlier {
             // SAFETY: by contract.
-            let one = unsafe { node.followed_by(|| Follower::Thread(count.clone())) };
-            (0..one).for_each(|_| count.one_more());
-            left += one;
+            left += unsafe { node.followed_by(|| Follower::Thread(count.clone())) };
         }
+        // Relaxed: a task that ends changes the number after it has taken the lock, which is held.
+        count.store(left, Relaxed);
         (left != 0).then_some(count)
     }
 

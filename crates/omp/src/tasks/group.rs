@@ -7,12 +7,23 @@ use crate::waits::{Waits, Why};
 use baton_machine::Ordering::{Acquire, Relaxed, Release};
 use baton_machine::{Atomic, Machine, Slot};
 
-/// The number of tasks that are not done.
+/// The number of a group's tasks that are not done, in the bits of [`TASKS`](Count::TASKS), and above
+/// them a number that changes when one of them has become ready.
 pub(crate) struct Count<M: Machine>(pub(crate) M::Atomic<u32>);
 
 impl<M: Machine> Count<M> {
+    /// The bits that count tasks.
+    pub(crate) const TASKS: u32 = (1 << 24) - 1;
+
     pub(crate) fn new(tasks: u32) -> Shared<M, Self> {
         Shared::new(Count(M::Atomic::new(tasks)))
+    }
+
+    /// Tells waiting threads of a task of the group that has become ready, and that they can find.
+    pub(crate) fn one_ready(&self, waits: &Waits) {
+        // Release: a thread that sees the change finds the task.
+        self.0.fetch_add(Self::TASKS + 1, Release);
+        waits.wake::<M, u32>(Why::Task, &self.0);
     }
 
     /// Counts one more task, which no other thread knows yet.
@@ -27,7 +38,7 @@ impl<M: Machine> Count<M> {
     pub(crate) fn one_done(&self, waits: &Waits, more: u32) {
         // Release: a thread that sees this value, or a later one, sees what the task did, because
         // each later change is a part of the release sequences of the earlier ones.
-        if self.0.fetch_add(u32::MAX, Release) == 1 || more != 0 {
+        if self.0.fetch_add(u32::MAX, Release) & Self::TASKS == 1 || more != 0 {
             waits.wake::<M, u32>(Why::Task, &self.0);
         }
     }

@@ -11,7 +11,7 @@
 //! there while no thread waits.
 
 use super::queue::{List, new_lock};
-use crate::objects::AnyLock;
+use crate::objects::TeamLock;
 use crate::settings::Settings;
 use crate::waits::{Waits, Why};
 use baton_machine::Ordering::{Acquire, Relaxed, Release, SeqCst};
@@ -30,7 +30,7 @@ pub(crate) struct Lists<M: Machine> {
     pub(crate) events: Apart<M::Atomic<u32>>,
     /// Orders changes of the barrier's bit. It may be taken while a list's lock is held, but not
     /// the other way round.
-    pub(crate) lock: Box<dyn AnyLock<M>>,
+    pub(crate) lock: TeamLock<M>,
 }
 
 /// A value that has its pair of cache lines to itself.
@@ -77,8 +77,9 @@ impl<M: Machine> Lists<M> {
         self.signs.0.used.store(0, Relaxed);
     }
 
-    /// Counts a task that `thread` makes, and that no other thread knows yet.
-    pub(crate) fn made(&self, thread: u32, detached: bool) {
+    /// Counts a task that the thread of this tally makes, and that no other thread knows yet.
+    #[inline]
+    pub(crate) fn made(&self, tally: &Tally<M>, detached: bool) {
         // Relaxed, all accesses: a lock is released before another thread gets the task, and a
         // thread that sees the task's end comes after that.
         if self.signs.0.used.load(Relaxed) == 0 {
@@ -87,15 +88,16 @@ impl<M: Machine> Lists<M> {
         if detached {
             self.events.0.fetch_add(SIGNAL + 1, Relaxed);
         } else {
-            let made = &self.tallies[thread as usize].0.made;
-            made.store(made.load(Relaxed) + 1, Relaxed);
+            tally.made.store(tally.made.load(Relaxed) + 1, Relaxed);
         }
     }
 
-    /// Counts a task that `thread` has ended. Any thread may end a detached task, and the team may
-    /// be freed once it is counted.
-    pub(crate) fn ended(&self, thread: u32, waits: &Waits, detached: bool) {
-        if detached {
+    /// Counts a task that has ended: in the tally of the thread that ran it, or a detached task if
+    /// there is `None`. Any thread may end a detached task, and the team may be freed once it is
+    /// counted.
+    #[inline]
+    pub(crate) fn ended(&self, tally: Option<&Tally<M>>, waits: &Waits) {
+        let Some(tally) = tally else {
             let events = &raw const self.events.0;
             // Release: a thread that sees the count sees what the task did.
             // C11: threads of the team meet at the barrier before they go on, which gives the same
@@ -104,8 +106,8 @@ impl<M: Machine> Lists<M> {
             self.events.0.fetch_add(u32::MAX, Release);
             M::wake::<u32>(events, u32::MAX, waits.of(Why::Task));
             return;
-        }
-        let ended = &self.tallies[thread as usize].0.ended;
+        };
+        let ended = &tally.ended;
         // Release: the reason is the same as above. A thread that runs a task while it waits at the
         // barrier has no other order with a thread that arrives after it.
         // C11: the contract `before_a_barrier` needs it, with three preemptions; the mutation check

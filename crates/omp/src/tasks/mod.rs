@@ -31,6 +31,8 @@ pub(crate) mod task;
 pub use data::Data;
 pub use depend::Depend;
 pub use group::{Event, Group};
+pub(crate) use lists::Tally;
+pub(crate) use queue::List;
 pub use queue::Queue;
 pub use shared::Shared;
 pub use spare::Spare;

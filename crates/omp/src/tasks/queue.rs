@@ -6,13 +6,14 @@
 //! one. Every thread can search every list, so a thread that waits for certain tasks finds them
 //! wherever they are.
 
-use super::lists::Lists;
-use super::task::{Kind, PER_THREAD, Task};
-use crate::objects::{AnyLock, lock};
+use super::lists::{Lists, Tally};
+use super::task::{PER_THREAD, Task};
+use crate::objects::{Hold, TeamLock};
 use crate::settings::{Settings, TaskQueue};
 use crate::waits::{Waits, Why};
 use baton_machine::Ordering::{AcqRel, Relaxed, Release};
 use baton_machine::{Atomic, Machine, Owned, Slot};
+use core::ops::{Deref, DerefMut};
 use std::collections::VecDeque;
 
 /// What a new task adds to the count of tasks that are not done: one, and a step of a number above
@@ -27,7 +28,7 @@ pub(crate) const NOT_DONE: u32 = (1 << 24) - 1;
 /// Tasks that wait for a thread, and the lock that protects them.
 #[repr(C)]
 pub(crate) struct List<M: Machine> {
-    pub(crate) lock: Box<dyn AnyLock<M>>,
+    pub(crate) lock: TeamLock<M>,
     pub(crate) waiting: M::Slot<VecDeque<Box<Task<M>>>>,
     /// How many tasks wait. Changed with the lock held, and read without it by threads that look
     /// whether there is one.
@@ -65,11 +66,18 @@ impl<M: Machine> List<M> {
         self.ready.load(Relaxed) != 0
     }
 
-    /// Calls `then` with the list locked.
-    #[inline]
-    pub(crate) fn locked<R>(&self, waits: &Waits, then: impl FnOnce(&mut VecDeque<Box<Task<M>>>) -> R) -> R {
+    /// Locks the list until the result is dropped.
+    #[inline(always)]
+    pub(crate) fn lock(&self, waits: &Waits) -> Locked<'_, M> {
+        let hold = self.lock.hold(waits.of(Why::Lock));
         // SAFETY: the list's lock is held, so no other thread accesses the tasks.
-        holding(&*self.lock, waits, || unsafe { self.waiting.write(|waiting| then(&mut *waiting)) })
+        let waiting = unsafe { self.waiting.write(|waiting| waiting) };
+        Locked { waiting, _hold: hold }
+    }
+
+    /// Calls `then` with the list locked.
+    pub(crate) fn locked<R>(&self, waits: &Waits, then: impl FnOnce(&mut VecDeque<Box<Task<M>>>) -> R) -> R {
+        then(&mut self.lock(waits))
     }
 
     /// Puts a task behind the tasks of its priority, with the list locked. Returns whether it is
@@ -88,6 +96,29 @@ impl<M: Machine> List<M> {
     }
 }
 
+/// The tasks of a list that the calling thread has locked.
+pub(crate) struct Locked<'a, M: Machine> {
+    waiting: *mut VecDeque<Box<Task<M>>>,
+    _hold: Hold<'a, M>,
+}
+
+impl<M: Machine> Deref for Locked<'_, M> {
+    type Target = VecDeque<Box<Task<M>>>;
+    #[inline(always)]
+    fn deref(&self) -> &Self::Target {
+        // SAFETY: the list's lock is held, so no other thread accesses the tasks.
+        unsafe { &*self.waiting }
+    }
+}
+
+impl<M: Machine> DerefMut for Locked<'_, M> {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        // SAFETY: as above.
+        unsafe { &mut *self.waiting }
+    }
+}
+
 /// Puts a task behind tasks of its priority and before tasks of a lower one.
 #[cold]
 fn put_ahead<M: Machine>(waiting: &mut VecDeque<Box<Task<M>>>, task: Box<Task<M>>) {
@@ -95,18 +126,8 @@ fn put_ahead<M: Machine>(waiting: &mut VecDeque<Box<Task<M>>>, task: Box<Task<M>
     waiting.insert(at, task);
 }
 
-pub(crate) fn new_lock<M: Machine>(settings: &Settings) -> Box<dyn AnyLock<M>> {
-    lock(&settings.lock).expect("the settings name a lock that there is")
-}
-
-#[inline]
-pub(crate) fn holding<M: Machine, R>(lock: &dyn AnyLock<M>, waits: &Waits, then: impl FnOnce() -> R) -> R {
-    let wait = waits.of(Why::Lock);
-    lock.lock(wait);
-    let result = then();
-    // SAFETY: this thread took the lock above, with the same policy.
-    unsafe { lock.unlock(wait) };
-    result
+pub(crate) fn new_lock<M: Machine>(settings: &Settings) -> TeamLock<M> {
+    TeamLock::new(&settings.lock).expect("the settings name a lock that there is")
 }
 
 impl<M: Machine> Queue<M> {
@@ -127,29 +148,25 @@ impl<M: Machine> Queue<M> {
         self.lists.iter().for_each(|lists| lists.begin());
     }
 
-    /// Whether the queue has no room for another task of this kind, which `thread` of a team of
-    /// `threads` makes.
-    #[inline]
-    pub fn is_full(&self, thread: u32, threads: u32, kind: Kind) -> bool {
-        let team = PER_THREAD * u64::from(threads);
-        // Relaxed, both loads: the result is only a hint.
-        let (waiting, room) = match &self.lists {
-            // The tasks of a taskloop make no tasks: while their maker runs one of them, the other
-            // threads need tasks that wait.
-            Some(_) if kind == Kind::OfLoop => (self.list_of(thread).ready.load(Relaxed), team),
-            // A few waiting tasks are enough for threads that steal, because each stolen task makes
-            // its own. More would be put into the list and taken out for nothing.
-            Some(_) => (self.list_of(thread).ready.load(Relaxed), PER_THREAD.min(4 * u64::from(threads))),
-            None => (self.not_done(), team + 1),
-        };
-        u64::from(waiting) >= room
+    /// The number of tasks in a thread's list at which the thread runs further tasks at once, in a
+    /// team of `threads`, if an explicit task makes them; 0 if the team has a single queue.
+    pub(crate) fn room(&self, threads: u32) -> u32 {
+        // A few waiting tasks are enough where each stolen task makes its own. More would be put
+        // into the list and taken out for nothing.
+        if self.lists.is_some() { PER_THREAD.min(threads.saturating_mul(4)) } else { 0 }
     }
 
-    /// Counts a task that `thread` has made and that goes into no list.
-    pub(crate) fn made(&self, thread: u32, detached: bool) {
-        match &self.lists {
-            Some(lists) => lists.made(thread, detached),
-            None => self.one_more(),
+    /// The tally of `thread`; `None` if the team has a single queue.
+    pub(crate) fn tally_of(&self, thread: u32) -> Option<&Tally<M>> {
+        self.lists.as_ref().map(|lists| &lists.tallies[thread as usize].0)
+    }
+
+    /// Counts a task that the thread of this tally has made.
+    #[inline]
+    pub(crate) fn made(&self, tally: Option<&Tally<M>>, detached: bool) {
+        match (&self.lists, tally) {
+            (Some(lists), Some(tally)) => lists.made(tally, detached),
+            _ => self.one_more(),
         }
     }
 
@@ -177,12 +194,17 @@ impl<M: Machine> Queue<M> {
         self.pending.fetch_add(ONE_MORE, Release);
     }
 
-    /// Counts a task as done, on behalf of `thread`. `released`: the number of tasks that waited
-    /// for it and can run now.
-    pub(crate) fn one_done(&self, thread: u32, waits: &Waits, detached: bool, released: u32) {
-        if let Some(lists) = &self.lists {
-            return lists.ended(thread, waits, detached);
+    /// Counts a task as done. `tally`: that of the thread that ran it, unless it was detached.
+    /// `released`: the number of tasks that waited for it and can run now.
+    #[inline]
+    pub(crate) fn one_done(&self, tally: Option<&Tally<M>>, waits: &Waits, released: u32) {
+        match &self.lists {
+            Some(lists) => lists.ended(tally, waits),
+            None => self.one_done_of_all(waits, released),
         }
+    }
+
+    fn one_done_of_all(&self, waits: &Waits, released: u32) {
         // The team may be freed once the task is counted; after that only the address is used.
         let pending = &raw const self.pending;
         // Release: a thread that sees the count sees what the task did.

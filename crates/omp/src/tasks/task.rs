@@ -7,12 +7,13 @@ use super::group::{Event, Group};
 use super::shared::Shared;
 use crate::settings::Icv;
 use baton_machine::Machine;
+use core::cell::UnsafeCell;
 use core::ffi::c_void;
 
 /// The number of waiting tasks for each thread at which further tasks run at once; in a single
-/// queue, running tasks count as well. Where threads steal, a small team has fewer: see
-/// [`Queue::is_full`](super::Queue::is_full).
-pub const PER_THREAD: u64 = 64;
+/// queue, running tasks count as well. Where threads steal, an explicit task has fewer: see
+/// [`Queue::room`](super::Queue).
+pub const PER_THREAD: u32 = 64;
 
 /// The function of a region or a task, which a compiler outlines from the program. A test's
 /// function may panic, by which a checker ends an execution.
@@ -33,19 +34,24 @@ pub enum Kind {
     Detached,
 }
 
-/// The task that a thread is running.
+/// The task that a thread is running. Only that thread uses it.
 pub struct Current<M: Machine> {
     /// The task's children that are not done; `None` if it has had none.
-    pub(crate) children: Option<Children<M>>,
-    pub(crate) group: Option<Shared<M, Group<M>>>,
+    children: UnsafeCell<Option<Children<M>>>,
+    group: UnsafeCell<Option<Shared<M, Group<M>>>>,
     /// Whether the task is final, so that its children run at once.
     pub is_final: bool,
-    pub(crate) table: Option<Box<Table<M>>>,
+    table: UnsafeCell<Option<Box<Table<M>>>>,
 }
 
 impl<M: Machine> Current<M> {
     pub(crate) fn new(group: Option<Shared<M, Group<M>>>, is_final: bool) -> Self {
-        Current { children: None, group, is_final, table: None }
+        Current {
+            children: UnsafeCell::new(None),
+            group: UnsafeCell::new(group),
+            is_final,
+            table: UnsafeCell::new(None),
+        }
     }
 
     /// The implicit task, which a thread of a region is in before it runs any other. With
@@ -54,8 +60,68 @@ impl<M: Machine> Current<M> {
         Current::new((reductions != 0).then(|| Group::new(None, true, reductions)), false)
     }
 
-    pub(crate) fn table(&mut self) -> &mut Table<M> {
-        self.table.get_or_insert_with(|| Box::new(Table::new()))
+    /// Counts one more child of the task, in a word that `new` returns if it is the first one.
+    #[inline]
+    pub(crate) fn one_more_child(&self, new: impl FnOnce() -> Children<M>) -> Parent<M> {
+        // SAFETY: only the task's thread uses this value, and no reference to `children` outlives a
+        // method of this type.
+        unsafe { (*self.children.get()).get_or_insert_with(new) }.one_more()
+    }
+
+    /// The word that counts the task's children, if it has had any.
+    #[inline]
+    pub(crate) fn children(&self) -> Option<&M::Atomic<u32>> {
+        // SAFETY: as above. The task holds the word until it ends, and the reference to the word
+        // does not outlive the task.
+        unsafe { (*self.children.get()).as_ref().map(|children| &*core::ptr::from_ref(children.word())) }
+    }
+
+    /// Takes the word that counts the task's children out of the task, which has ended.
+    #[inline]
+    pub(crate) fn take_children(&mut self) -> Option<Children<M>> {
+        self.children.get_mut().take()
+    }
+
+    /// Whether the task has neither children, nor a group, nor dependences of children.
+    #[inline]
+    pub(crate) fn is_empty(&mut self) -> bool {
+        self.children.get_mut().is_none() && self.group.get_mut().is_none() && self.table.get_mut().is_none()
+    }
+
+    /// The innermost group that the task is in.
+    #[inline]
+    pub(crate) fn group(&self) -> Option<&Shared<M, Group<M>>> {
+        // SAFETY: only the task's thread uses this value, and it replaces the group only where it
+        // has no such reference.
+        unsafe { (*self.group.get()).as_ref() }
+    }
+
+    /// Makes `group` the innermost group that the task is in. Returns the one before.
+    ///
+    /// # Safety
+    /// The caller has no reference that [`group`](Current::group) returned.
+    pub(crate) unsafe fn replace_group(&self, group: Option<Shared<M, Group<M>>>) -> Option<Shared<M, Group<M>>> {
+        // SAFETY: only the task's thread uses this value, and it has no reference to the old group.
+        unsafe { self.group.get().replace(group) }
+    }
+
+    /// Whether a child of the task has had dependences.
+    #[inline]
+    pub(crate) fn has_table(&self) -> bool {
+        // SAFETY: only the task's thread uses this value.
+        unsafe { (*self.table.get()).is_some() }
+    }
+
+    /// Calls `then` with the dependences of the task's children. `then` must not use the task.
+    pub(crate) fn with_table<R>(&self, then: impl FnOnce(&mut Table<M>) -> R) -> R {
+        // SAFETY: only the task's thread uses this value, and `then` does not.
+        then(unsafe { (*self.table.get()).get_or_insert_with(|| Box::new(Table::new())) })
+    }
+
+    /// Does what [`with_table`](Current::with_table) does, if a child of the task has had
+    /// dependences.
+    pub(crate) fn with_known_table<R>(&self, then: impl FnOnce(&mut Table<M>) -> R) -> Option<R> {
+        self.has_table().then(|| self.with_table(then))
     }
 }
 
@@ -85,7 +151,8 @@ impl<M: Machine> Clauses<M> {
 pub(crate) struct Task<M: Machine> {
     pub(crate) function: Function,
     pub(crate) data: Data,
-    pub(crate) icv: Icv,
+    /// The task's variables; `None`: those with which its region began.
+    pub(crate) icv: Option<Icv>,
     pub(crate) is_final: bool,
     pub(crate) constructed: bool,
     pub(crate) priority: i32,

@@ -345,6 +345,61 @@ pub fn detached_at_the_end<W: World>() {
     );
 }
 
+/// Makes a detached task, then a task that follows it, and within `awaits` waits for the second one.
+/// Another thread fulfils the event, and waits for the second task without the runtime: so in a team
+/// of two the first thread must run that task, which becomes ready while the thread waits.
+fn released<M: Machine>(place: &Member<M>, tally: &Tally<M>, awaits: impl FnOnce(&dyn Fn())) {
+    match place.context.id {
+        0 => {
+            let event = Some(tally.event.clone());
+            place.task(Clauses { event, ..on(8, false) }, || tally.note(0, 1));
+            awaits(&|| {
+                let depends = vec![Depend { address: 8, reads: true }, Depend { address: 16, reads: false }];
+                place.task(Clauses { depends, ..Clauses::none() }, || {
+                    tally.note(1, tally.noted(0) + 1);
+                    raise(here::<M>(), tally);
+                });
+            });
+            tally.expect(tally.noted(1) == 2);
+        }
+        1 => {
+            // SAFETY: the task is not done before this call, and keeps the region open.
+            unsafe { fulfil(place.context.team, place.waits(), &tally.event) };
+            await_flag(place, tally);
+        }
+        _ => {}
+    }
+}
+
+/// A thread that waits for a dependence runs a task that an event releases meanwhile.
+pub fn released_before_a_dependence<W: World>() {
+    with_tasks::<W>(
+        Steps::VeryMany,
+        |place, tally| {
+            released(place, tally, |make| {
+                make();
+                place.context.await_dependences(&[Depend { address: 16, reads: true }]);
+            });
+        },
+        |_, _| {},
+    );
+}
+
+/// A thread at the end of a group runs a task of the group that a task outside of it releases.
+pub fn released_in_a_group<W: World>() {
+    with_tasks::<W>(
+        Steps::VeryMany,
+        |place, tally| {
+            released(place, tally, |make| {
+                place.begin_group();
+                make();
+                place.context.end_group();
+            });
+        },
+        |_, _| {},
+    );
+}
+
 /// A thread that ran a detached task at once waits for its event.
 pub fn awaited_event<W: World>() {
     apart::<W>(
