@@ -13,6 +13,7 @@ Nothing is compiled for a mutant: the tests' machines change the ordering at the
     scripts/mutate/mutate orderings --quick                 one small file, for CI
     scripts/mutate/mutate orderings --crate omp             all of crates/omp/src, by the contracts of OpenMP (slow)
     scripts/mutate/mutate orderings --crate omp --file crew.rs
+    scripts/mutate/mutate orderings --crate omp --file ring.rs --test ring    by some tests, and only the places that they reach
 """
 
 import argparse
@@ -218,6 +219,8 @@ def main():
     parser.add_argument("--crate", choices=CRATES, default="sync", help="whose places (sync)")
     parser.add_argument("--file", action="append", default=[], help="a file below the crate's src")
     parser.add_argument("--quick", action="store_true", help=f"{QUICK} only, with its own tests")
+    parser.add_argument("--test", action="append", default=[], metavar="WORD",
+                        help="only tests whose name has this word, and the places that they reach (may be repeated)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes at a time")
     options = parser.parse_args()
     if options.quick:
@@ -243,6 +246,8 @@ def check(options, wanted_files, scratch):
     rooms = {pathlib.Path(file).stem for file in wanted_files}
 
     def wanted(name):
+        if options.test and not any(word in name for word in options.test):
+            return False
         return not options.quick or rooms & set(name.split("::"))
 
     places, count = survey(programs, source, wanted, options.jobs)
@@ -256,7 +261,7 @@ def check(options, wanted_files, scratch):
         for row, line in enumerate(lines, 1):
             for word in ORDERING.finditer(line):
                 # Relaxed has no weaker ordering; a path like `core::cmp::Ordering::Less` has none of the five words.
-                if word[1] != "Relaxed" and (row, word.start() + 1) not in reached:
+                if word[1] != "Relaxed" and (row, word.start() + 1) not in reached and not options.test:
                     unreached.append((file, row, word[1]))
 
     work = [(key, place, change) for key, place in sorted(places.items()) if key[0] in files

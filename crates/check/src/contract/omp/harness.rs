@@ -248,9 +248,9 @@ pub(super) fn bare<W: World>(part: Part<W::M>, check: fn(&Tally<W::M>, usize)) {
     in_team::<W>(Steps::Few, part, check, true, |_| {});
 }
 
-/// Like [`bare`], with rings of work-shares that grow.
-pub(super) fn with_growing_rings<W: World>(part: Part<W::M>, check: fn(&Tally<W::M>, usize)) {
-    in_team::<W>(Steps::Few, part, check, true, |settings| settings.ring_growth = 1);
+/// Like [`bare`] if `ends`, else like [`apart`], with rings of work-shares that grow.
+pub(super) fn with_growing_rings<W: World>(ends: bool, part: Part<W::M>, check: fn(&Tally<W::M>, usize)) {
+    in_team::<W>(Steps::Few, part, check, ends, |settings| settings.ring_growth = 1);
 }
 
 /// Like [`bare`], for parts with tasks: runs them under each queue of tasks. `steps` holds for

@@ -201,6 +201,7 @@ pub fn rings_grow<W: World>() {
     const AHEAD: u32 = RING + 3;
     const ALL: u32 = 2 * RING + 3;
     with_growing_rings::<W>(
+        true,
         |place, tally| {
             if place.context.id != 0 {
                 await_flag(place, tally);
@@ -212,6 +213,32 @@ pub fn rings_grow<W: World>() {
             (AHEAD..ALL).for_each(|_| go_through_a_loop(place, tally));
         },
         |tally, _| assert_eq!(tally.counted(0), ALL, "iterations"),
+    );
+}
+
+/// Threads that find a slot in use go on in one larger ring, whichever of them makes it, and find there
+/// what the work-share's first thread stored. The work-shares between the two are left out, so that all
+/// executions can be explored.
+pub fn larger_ring<W: World>() {
+    with_growing_rings::<W>(
+        false,
+        |place, tally| {
+            let context = &place.context;
+            context.enter(Work::default);
+            if context.id == 1 {
+                context.leave();
+            }
+            // The first thread has not left the slot, which is therefore not free.
+            context.next_share.set(RING);
+            context.enter(|| {
+                tally.count(0);
+                tally.note(0, 5);
+                Work { reductions: 7, ..Work::default() }
+            });
+            tally.expect(context.work.get().reductions == 7 && tally.noted(0) == 5);
+            context.leave();
+        },
+        |tally, _| assert_eq!(tally.counts(1), [1], "first threads"),
     );
 }
 
