@@ -15,6 +15,9 @@ use std::collections::BTreeSet;
 
 /// Checks from one search for threads whose records were not seen to the next one.
 const SEARCH: u64 = 10;
+/// Checks from one look at the masks of threads that are not narrowed to the next one. A mask that such
+/// a thread sets itself is also found before it is narrowed.
+const WIDE: u64 = 5;
 
 impl Run {
     /// The thread's mask, without CPUs that were added to the machine since the start.
@@ -187,7 +190,7 @@ impl Run {
     /// Looks whether masks are as they should be, which CPUs are on, and whether the watchdog lives.
     pub(super) fn check(&mut self, now: u64) -> Result<(), Error> {
         self.check_online(now)?;
-        self.check_masks(now)?;
+        self.check_masks(now, self.checks.is_multiple_of(WIDE))?;
         self.check_cpusets(now)?;
         self.checks += 1;
         if self.checks.is_multiple_of(SEARCH) {
@@ -227,9 +230,13 @@ impl Run {
         Ok(())
     }
 
-    /// Looks whether masks are as they should be, and which threads have ended.
-    pub(super) fn check_masks(&mut self, now: u64) -> Result<(), Error> {
+    /// Looks whether masks are as they should be, of narrowed threads or of all, and which threads have
+    /// ended.
+    pub(super) fn check_masks(&mut self, now: u64, all: bool) -> Result<(), Error> {
         for (id, key) in self.live.all() {
+            if !all && self.given.now(id).is_none() {
+                continue;
+            }
             let present = self.present(key.tid);
             let user = self.core.user(id).unwrap_or_default().to_vec();
             let expected = self.given.now(id).map_or_else(|| user.clone(), <[u32]>::to_vec);

@@ -390,7 +390,7 @@ impl Run {
     /// Gives all masks back, and ends the watchdog. Returns how many masks changed.
     fn give_back(&mut self) -> u64 {
         // A program may have changed a mask since the last check.
-        let _ = self.check_masks(sys::now());
+        let _ = self.check_masks(sys::now(), true);
         let Some(journal) = self.journal.take() else { return 0 };
         let given_back = restore::restore(&journal.journal());
         journal.remove();

@@ -18,9 +18,14 @@ pub(crate) fn get(tid: u32) -> Result<Vec<u32>> {
     if wrote < 0 {
         return Err(Error::last_os_error());
     }
-    // The kernel says how many bytes it has; a machine of 64 CPUs has eight.
-    let cpus = (wrote as u32).saturating_mul(8).min(WORDS as u32 * BITS);
-    Ok((0..cpus).filter(|&cpu| mask[(cpu / BITS) as usize] >> (cpu % BITS) & 1 != 0).collect())
+    // The kernel says how many bytes it has; a machine of 64 CPUs has eight. The bits of each word that
+    // are set, from the lowest on.
+    let words = (0..).zip(mask.into_iter().take(wrote as usize / size_of::<u64>()));
+    let bits = |(at, word): (u32, u64)| {
+        let rest = std::iter::successors(Some(word), |word| Some(word & word.wrapping_sub(1)));
+        rest.take_while(|word| *word != 0).map(move |word| at * BITS + word.trailing_zeros())
+    };
+    Ok(words.flat_map(bits).collect())
 }
 
 /// Returns all of the thread's mask, also CPUs that are off; `None` if there is no such thread.
