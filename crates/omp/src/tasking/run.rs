@@ -399,7 +399,7 @@ impl<M: Machine> Context<M> {
     /// `of_share` belongs to a work-share, and `cancel taskgroup` does not mean it.
     pub fn begin_group(&self, of_share: bool) {
         let current = self.current();
-        // SAFETY, here and below: no reference to the task's group is left.
+        // SAFETY: no reference to the task's group is left.
         let outer = unsafe { current.replace_group(None) };
         let reductions = outer.as_ref().map_or(0, |outer| outer.reductions());
         // SAFETY: as above.
