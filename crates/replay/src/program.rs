@@ -16,13 +16,30 @@ pub struct Script {
     /// fewer of the chip's cores are in use, the ranks wrap around.
     pub cpus: Vec<u32>,
     pub ops: Ops,
-    /// The loop of the thread, if it is a background thread that repeats its turns.
+    /// The loop of the thread, if it repeats its turns: because it is a background thread, or waits for
+    /// the threads in `awaits`.
     pub turns: Option<Turns>,
+    /// The threads until whose end the loop goes round; empty for a background thread.
+    pub awaits: Vec<u32>,
 }
 
-/// The loop of a background thread, which goes round until another thread comes to join the thread.
+impl Script {
+    /// Inserts steps before the step at an index. The thread's loop stays the same.
+    pub(crate) fn insert(&mut self, place: usize, ops: impl ExactSizeIterator<Item = Op>) {
+        let count = ops.len();
+        if let Some(turns) = &mut self.turns {
+            for turn in [&mut turns.first, &mut turns.last] {
+                *turn += if place <= *turn { count } else { 0 };
+            }
+        }
+        self.ops.insert(place, ops);
+    }
+}
+
+/// The loop of a thread, which goes round until another thread comes to join the thread, the program
+/// ends, or the threads have ended for which this one waits.
 /// The indices are those of the first and the last [`Op::Turn`]: at the last, the thread goes back
-/// to the first; once the joiner has come, it goes on behind the last.
+/// to the first; once that has happened, it goes on behind the last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Turns {
     pub first: usize,
@@ -166,6 +183,8 @@ pub struct Program {
     pub measured: Cycles,
     /// How long two or more threads lived in the recorded run.
     pub concurrent: Cycles,
+    /// How the program ends.
+    pub end: End,
     /// How much of the trace became scripts.
     pub replayability: Replayability,
     /// The cost of recording one event.
@@ -184,6 +203,15 @@ impl Program {
         let own = self.threads.iter().map(|thread| thread.ops.len() as u64).sum::<u64>();
         own + self.stores.iter().map(|store| store.ops.len() as u64).sum::<u64>()
     }
+}
+
+/// How a program ends: with all of its threads, unless one of them ends it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct End {
+    /// The thread with whose last step the program ends.
+    pub by: Option<u32>,
+    /// Whether background threads go on until the program ends, since no thread joins them.
+    pub endless: bool,
 }
 
 /// The time by which a few holds exceeded their usual length: page faults, interrupts, a lost CPU.

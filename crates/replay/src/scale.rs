@@ -76,16 +76,20 @@ pub fn to(mut program: Program, threads: u32) -> Result<(Program, String), Scale
             cpus: model.cpus.clone(),
             ops: model.ops.clone(),
             turns: model.turns,
+            awaits: model.awaits.clone(),
         };
         further.push(program.threads.len() as u32);
         program.threads.push(script);
     }
-    let ops = &mut program.threads[0].ops;
+    let first = &mut program.threads[0];
     let after = |ops: &Ops, is: fn(Op) -> bool| ops.iter().rposition(is).map_or(ops.len(), |at| at + 1);
-    let joins = after(ops, |op| matches!(op, Op::Join(_)));
-    ops.insert(joins, further.iter().map(|&thread| Op::Join(thread)));
-    let spawns = after(ops, |op| matches!(op, Op::Spawn(_)));
-    ops.insert(spawns, further.iter().map(|&thread| Op::Spawn(thread)));
+    let joins = after(&first.ops, |op| matches!(op, Op::Join(_)));
+    first.insert(joins, further.iter().map(|&thread| Op::Join(thread)));
+    let spawns = after(&first.ops, |op| matches!(op, Op::Spawn(_)));
+    first.insert(spawns, further.iter().map(|&thread| Op::Spawn(thread)));
+    if !first.awaits.is_empty() {
+        first.awaits.extend(&further);
+    }
     let model = format!(
         "{threads} threads where {has} were recorded: each further thread repeats what a recorded one did, so there is \
          {:.1} times the work",

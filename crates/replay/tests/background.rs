@@ -7,16 +7,35 @@ use baton_replay::change::{Change, Life, Part, Treatment};
 use baton_replay::compile::{Probes, compile};
 use baton_replay::program::Op;
 use baton_replay::{Ask, predict};
-use baton_trace::{Clock, Lock, Mode, ProcessIndex, SiteId, ThreadIndex, Ticks, Trace, TraceBuilder, What};
+use baton_trace::point::CALLS;
+use baton_trace::{
+    Clock, Lock, Mode, OffReason, Outcome, ProcessIndex, SiteId, SystemCall, ThreadIndex, Ticks, Trace, TraceBuilder,
+    What,
+};
 
 const MODE: Mode = Mode::Exclusive;
 const TURNS: u64 = 100;
 const HOT: u64 = 0x1000;
 const LOOK: u64 = 0x2000;
 
+/// How thread 0 waits for thread 1, and what becomes of thread 2.
+#[derive(Clone, Copy, PartialEq)]
+enum End {
+    /// It joins both.
+    Joins,
+    /// It joins thread 1 and ends the process, in which thread 2 goes round.
+    Exits,
+    /// It sleeps 50 µs again and again until thread 1 has ended, joins both and ends the process.
+    Sleeps,
+}
+
 /// Thread 1 holds `HOT` for 19 of every 20 µs of 2 ms. Thread 2 looks at a flag every 30 µs, until
 /// thread 0 comes to join it; with `signals`, it also posts a semaphore in each turn.
 fn recorded(signals: bool) -> Trace {
+    recorded_to(End::Joins, signals)
+}
+
+fn recorded_to(way: End, signals: bool) -> Trace {
     let mut builder = TraceBuilder::new(Clock::nanoseconds());
     let mut events: Vec<(u64, u32, What)> = Vec::new();
     let mut hold = |at: u64, thread: u32, address: u64, length: u64| {
@@ -33,13 +52,32 @@ fn recorded(signals: bool) -> Trace {
         events.push((10 * handle + 5, 0, What::Created { handle, error: 0 }));
         events.push((10 * handle + 6, thread, What::ThreadStart { handle }));
     }
-    let mut join = |came, ended, handle: u64| {
+    let mut join = |came: u64, ended: u64, handle: u64| {
         events.push((came, 0, What::JoinBegin { handle, site: SiteId(9) }));
         events.push((ended, handle as u32, What::ThreadEnd { handle }));
-        events.push((ended + 100, 0, What::JoinEnd { handle, error: 0 }));
+        events.push((ended.max(came) + 100, 0, What::JoinEnd { handle, error: 0 }));
     };
-    join(500, end, 1);
-    join(end + 200, end + 15_000, 2);
+    // A sleep of 50 µs is under way when thread 1 ends.
+    let turns = (end - 100) / 50_000 + 1;
+    let woken = 100 + 50_000 * turns;
+    join(if way == End::Sleeps { woken + 50 } else { 500 }, end, 1);
+    match way {
+        End::Joins => join(end + 200, end + 15_000, 2),
+        End::Exits => events.push((end + 200, 0, What::Exit)),
+        End::Sleeps => {
+            join(woken + 300, woken + 15_000, 2);
+            events.push((woken + 16_000, 0, What::Exit));
+        }
+    }
+    for turn in 0..if way == End::Sleeps { turns } else { 0 } {
+        let at = 100 + 50_000 * (turn + 1);
+        let number = CALLS.iter().position(|call| *call == "usleep").unwrap() as u8;
+        let call = SystemCall { number, outcome: Outcome::Done, file: None, ticks: 50_000 };
+        events.push((at - 50_000, 0, What::OffCpu { tid: 0, reason: OffReason::Blocked }));
+        events.push((at, 0, What::OnCpu { tid: 0, cpu: 0 }));
+        events.push((at, 0, What::Blocked { site: SiteId(7), ticks: 50_000 }));
+        events.push((at, 0, What::Called { call, site: SiteId(7) }));
+    }
     if signals {
         let semaphore = 0x3000;
         let posts =
@@ -59,6 +97,11 @@ fn recorded(signals: bool) -> Trace {
 /// Returns the times of replays, in nanoseconds, in which the work under `HOT` takes `factors`
 /// times as long.
 fn times<const N: usize>(factors: [f64; N]) -> [f64; N] {
+    foretold(&recorded(false), factors).0
+}
+
+/// Like [`times`], for any trace. Returns the reasons not to trust the times, too.
+fn foretold<const N: usize>(trace: &Trace, factors: [f64; N]) -> ([f64; N], Vec<String>) {
     let change = |factor: f64| {
         let life = Life { process: ProcessIndex(0), address: HOT, time: Ticks(0)..Ticks(u64::MAX) };
         let part = Part { name: "hot".into(), locks: vec![life], treatment: Treatment::Shrink(factor) };
@@ -66,8 +109,29 @@ fn times<const N: usize>(factors: [f64; N]) -> [f64; N] {
     };
     let chip = common::chip(&["core.clock_hz=1000000000", "core.count=4", "noise.start=0", "noise.latency=0"]);
     let ask = Ask { changes: factors.map(change).into(), seeds: 1, cpus: Some(4), ..Ask::default() };
-    let prediction = predict(&recorded(false), &chip, &ask, &|| {}).expect("each replay ends");
-    std::array::from_fn(|row| prediction.results[row + 1].time_ns.median as f64)
+    let prediction = predict(trace, &chip, &ask, &|| {}).expect("each replay ends");
+    (std::array::from_fn(|row| prediction.results[row + 1].time_ns.median as f64), prediction.reasons)
+}
+
+#[test]
+fn a_thread_that_nothing_joins_goes_round_until_the_program_ends() {
+    let trace = recorded_to(End::Exits, false);
+    let ([half, same, twice], reasons) = foretold(&trace, [0.5, 1.0, 2.0]);
+    assert!((1_950_000.0..2_100_000.0).contains(&same), "{same}");
+    assert!((same - half - 950_000.0).abs() < 20_000.0, "{half} {same}");
+    assert!((twice - same - 1_900_000.0).abs() < 20_000.0, "{same} {twice}");
+    assert_eq!(reasons, [""; 0]);
+}
+
+#[test]
+fn a_thread_that_sleeps_until_others_have_ended_sleeps_as_long_as_they_need() {
+    let trace = recorded_to(End::Sleeps, false);
+    let ([half, same, twice], reasons) = foretold(&trace, [0.5, 1.0, 2.0]);
+    // The last sleep may end up to 50 µs later, and the last turn of thread 2 up to 30 µs.
+    assert!((1_950_000.0..2_250_000.0).contains(&same), "{same}");
+    assert!((same - half - 950_000.0).abs() < 80_000.0, "{half} {same}");
+    assert!((twice - same - 1_900_000.0).abs() < 80_000.0, "{same} {twice}");
+    assert_eq!(reasons, [""; 0]);
 }
 
 #[test]

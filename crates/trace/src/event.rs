@@ -323,6 +323,9 @@ pub enum What {
         /// Handle of the thread.
         handle: u64,
     },
+    /// The thread ends the process: it has called `exit`, or returned from `main`. The process's other
+    /// threads go no further.
+    Exit,
     /// The thread is about to create another thread. `Created` follows in the same thread.
     Create {
         /// Call site of the creation.

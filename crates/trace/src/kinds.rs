@@ -19,6 +19,8 @@ impl Kinds {
         What::Created { handle: 0, error: 0 },
         What::ThreadStart { handle: 0 },
     ]);
+    /// [`What::Exit`] only.
+    pub const EXITS: Kinds = Kinds::of(&[What::Exit]);
     /// The context switches: [`What::OffCpu`] and [`What::OnCpu`].
     pub const SWITCHES: Kinds =
         Kinds::of(&[What::OffCpu { tid: 0, reason: OffReason::Unknown }, What::OnCpu { tid: 0, cpu: 0 }]);

@@ -11,7 +11,7 @@ use thiserror::Error;
 
 /// The system calls that a point can name, by the names of the C functions. A call's number in an
 /// event is its index in this list, so new names are added at its end.
-pub const CALLS: [&str; 28] = [
+pub const CALLS: [&str; 29] = [
     "read",
     "readv",
     "recv",
@@ -40,6 +40,7 @@ pub const CALLS: [&str; 28] = [
     "connect",
     "recvmmsg",
     "sendmmsg",
+    "waitpid",
 ];
 
 /// What a thread has to do to pass a point.

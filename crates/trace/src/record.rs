@@ -146,6 +146,7 @@ impl What {
             What::LockDestroy { lock } => raw(lock_code(lock, Mode::Exclusive, op::DESTROY), lock.address, 0),
             What::ThreadStart { handle } => raw(1, handle, 0),
             What::ThreadEnd { handle } => raw(2, handle, 0),
+            What::Exit => raw(68, 0, 0),
             What::Create { site } => raw(3, 0, site.0),
             What::Created { handle, error } => raw(4, handle, saturate(error)),
             What::JoinBegin { handle, site } => raw(5, handle, site.0),
@@ -283,13 +284,14 @@ impl What {
             46 => What::Pause { ticks: object },
             47 => What::Unloaded { start: object, pages: arg },
             61 => What::Bounded { object },
-            58..=60 | 62 | 64..=67 => return decode_futex(raw),
+            58..=60 | 62 | 64..=68 => return decode_futex(raw),
             _ => return decode_team(raw),
         })
     }
 }
 
-/// Decodes events of futexes, and of locks inside of the C library; `None` for any other record.
+/// Decodes events of futexes, of locks inside of the C library, and the end of a process; `None` for any
+/// other record.
 const fn decode_futex(raw: Raw) -> Option<What> {
     let Raw { code, object, arg } = raw;
     let site = SiteId(arg);
@@ -304,6 +306,7 @@ const fn decode_futex(raw: Raw) -> Option<What> {
         64 => What::LibcTaken { lock: object },
         65 => What::LibcWake { lock: object, site },
         66 => What::Sample { code: object, micros: arg },
+        68 => What::Exit,
         _ => return None,
     })
 }

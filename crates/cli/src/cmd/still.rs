@@ -2,7 +2,7 @@
 //! what is known about that. Keeps what the last look at the threads saw, for the report.
 
 use crate::ui;
-use baton_host::launch::still::{Look, Stillness, sleeps_in};
+use baton_host::launch::still::{Look, Stillness, handlers, sleeps_in};
 use baton_report::Profile;
 use baton_trace::ThreadIndex;
 use baton_trace::last_look::LastLook;
@@ -62,7 +62,8 @@ fn watch(directory: &Path, told: &Receiver<u32>) -> Option<LastLook> {
             said = true;
             tell(directory, pid, &look);
         }
-        last = Some(LastLook { pid, threads: look.threads, still_ns: look.still.as_nanos() as u64 });
+        let (still_ns, children) = (look.still.as_nanos() as u64, look.has_children);
+        last = Some(LastLook { pid, threads: look.threads, still_ns, children, handlers: handlers(pid) });
     }
     last
 }

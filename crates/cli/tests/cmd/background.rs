@@ -134,3 +134,49 @@ fn a_monitor_that_locks_as_the_workers_do_is_found() {
         assert_eq!(report["threads"][thread]["name"], "monitor", "{same}");
     }
 }
+
+/// `main` looks every millisecond whether the workers are done, and a detached thread goes on until the end of the process.
+const POLLED: &str = r#"
+#include <pthread.h>
+#include <unistd.h>
+static pthread_mutex_t hot_lock = PTHREAD_MUTEX_INITIALIZER;
+static volatile int done;
+static void *heartbeat(void *x) { for (;;) usleep(5000); return x; }
+static void *work(void *x) {
+    for (int i = 0; i < 30; i++) { pthread_mutex_lock(&hot_lock); usleep(4000); pthread_mutex_unlock(&hot_lock); usleep(200); }
+    __atomic_add_fetch(&done, 1, __ATOMIC_SEQ_CST);
+    return x;
+}
+int main(void) {
+    pthread_t h, t[3];
+    pthread_create(&h, 0, heartbeat, 0);
+    pthread_detach(h);
+    for (int i = 0; i < 3; i++) pthread_create(&t[i], 0, work, 0);
+    while (done < 3) usleep(1000);
+    for (int i = 0; i < 3; i++) pthread_join(t[i], 0);
+    usleep(20000);
+    return 0;
+}"#;
+
+#[test]
+fn a_heartbeat_and_a_main_that_polls_hide_neither_the_limit_nor_the_gain() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    std::fs::write(here.join("polled.c"), POLLED).unwrap();
+    let cc = Command::new("cc").args(["-O1", "-g", "-o", "polled", "polled.c", "-lpthread"]).current_dir(here).status();
+    assert!(cc.expect("a C compiler, which `make test` asks for").success());
+    let out = baton(here, &["profile", "-o", "p", "./polled"]);
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    let report = json(here, &["report", "p", "--json"]);
+    if report["threads"][0]["off_cpu_known"] != "all" {
+        return;
+    }
+    let background = report["background"].as_array().unwrap();
+    assert_eq!((background.len(), &background[0]["joined"]), (1, &Value::Bool(false)), "{}", report["background"]);
+    assert_eq!(report["verdict"]["limit"], "sections", "{}", report["verdict"]);
+    assert!(report["verdict"]["headline"].as_str().unwrap().contains("hot_lock"), "{}", report["verdict"]);
+    let args = ["whatif", "p", "--lock", "futex", "--shrink", "hot_lock=0.5", "--seeds", "1", "--json"];
+    let answer = json(here, &args);
+    let with = answer["results"].as_array().unwrap().last().unwrap()["speedup"].as_f64().unwrap();
+    assert!((1.6..2.2).contains(&with), "half of nearly all time: {with}");
+}

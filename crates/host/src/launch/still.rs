@@ -77,6 +77,14 @@ impl Stillness {
     }
 }
 
+/// The signals for which a process has handlers, as the kernel tells: bit 0 stands for signal 1. 0 if the
+/// kernel does not tell.
+pub fn handlers(process: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
+}
+
 /// The name of the kernel's function in which a thread sleeps, if the kernel tells.
 pub fn sleeps_in(process: u32, thread: u32) -> Option<String> {
     let name = std::fs::read_to_string(task(process, thread).join("wchan")).ok()?;

@@ -2,7 +2,7 @@
 //! and end.
 
 use super::session::SESSION;
-use super::{affinity, constructs, cost, libc_locks, markers, modules, sites, switches};
+use super::{affinity, cost, libc_locks, markers, modules, sites, switches, told};
 use crate::base::message::{self, Subject};
 use crate::config::Config;
 use crate::hooks::lookup::found;
@@ -116,11 +116,12 @@ fn thread_ends(thread: &Thread) {
 /// Finishes the trace as the process ends by `exit` or `_exit`.
 pub fn finish() {
     if SESSION.is_open() {
-        if !thread::fork::in_child() {
-            modules::list();
-        }
         if let Some(thread) = thread::existing() {
             thread.switches.empty(thread);
+            thread.pen.post(&SESSION, What::Exit);
+        }
+        if !thread::fork::in_child() {
+            modules::list();
         }
     }
     // Called even if recording has stopped early, so that the trace says that the process ended in
@@ -163,7 +164,7 @@ fn after_fork_in_child() {
         say_unrecorded(None, *error);
     }
     markers::after_fork();
-    constructs::after_fork();
+    told::after_fork();
     modules::after_fork();
     if let Some(thread) = thread::existing() {
         sites::after_fork(thread);

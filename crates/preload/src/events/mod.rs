@@ -14,7 +14,7 @@
 //! | `sites` | call sites, and the stacks of contended ones |
 //! | `markers` | the program's own markers and regions of interest |
 //! | [`affinity`] | on which CPUs threads may run |
-//! | `constructs` | barriers whose OpenMP construct has been told |
+//! | `told` | objects of which the trace says something already |
 //! | `cost` | what recording costs, measured |
 //! | `streams` | which files are sockets or pipes |
 //! | `switches` | when the kernel took the CPU away, and gave it back |
@@ -23,7 +23,6 @@
 //! | `modules` | which object files are loaded where |
 
 pub mod affinity;
-mod constructs;
 mod cost;
 mod futexes;
 mod libc_locks;
@@ -41,6 +40,7 @@ pub mod streams;
 mod switches;
 mod teams;
 mod threads;
+mod told;
 
 pub use baton_trace::WakeReason;
 pub use futexes::*;

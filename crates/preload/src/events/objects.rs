@@ -4,7 +4,8 @@
 use super::post::{bounded, cpu_time, post, post_ordered, switched};
 use super::session::Probe;
 use super::sites::{origin, site};
-use baton_trace::{Address, Waitable, WakeReason, What};
+use super::told;
+use baton_trace::{Address, Waitable, WakeReason, What, notes};
 
 /// Records that a condition variable was initialised.
 pub fn condition_init<P: Probe>(condition: usize, at: usize) {
@@ -70,6 +71,16 @@ pub fn waitable_destroy<P: Probe>(sort: Waitable, address: usize) {
 /// Records the number of a barrier's participants, or a semaphore's first value.
 pub fn attribute<P: Probe>(address: usize, value: u32) {
     post::<P>(|_| What::Attribute { address: address as Address, value });
+}
+
+/// Notes that other processes may use the object, too: if it has just been initialised (`fresh`), else
+/// once, as far as [`told`] can remember objects.
+#[cold]
+pub fn shared<P: Probe>(address: usize, fresh: bool) {
+    let address = address as Address;
+    if P::ON && (told::SHARED.is_new(address) || fresh) {
+        post::<P>(|_| What::Note { address, code: notes::PROCESS_SHARED });
+    }
 }
 
 /// Records, after a wait for an object that is no lock, how much of the wait the thread spent on a

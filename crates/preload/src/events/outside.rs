@@ -2,6 +2,7 @@
 //! sleep.
 
 use super::session::SESSION;
+use super::streams::Sort;
 use super::{sites, streams};
 use crate::base::errno;
 use crate::thread;
@@ -20,11 +21,12 @@ pub const UNTOLD: u8 = u8::MAX;
 /// What a call was about, which decides whether the call has an event and what its answer means.
 #[derive(Clone, Copy)]
 pub enum About {
-    /// A file, given by its number. The call has an event if the file is a socket or a pipe.
+    /// A file, given by its number. The call has an event if the file is a socket or a pipe, or if the
+    /// thread left its CPU at a file without a name, such as an eventfd.
     File(c_int),
     /// A new connection, whose file number is the call's answer.
     NewFile,
-    /// Whether a file is ready. The answer 0 means that the time ran out.
+    /// Whether a file is ready, or a child process has ended. The answer 0 means that none is or has.
     Readiness,
     /// A call that answers 0 if it succeeds. Another answer means that it failed, whatever the sign:
     /// `clock_nanosleep` answers the number of the error, and `sleep` that was cut short answers the
@@ -51,8 +53,8 @@ pub fn called(before: Before, at: usize, number: u8, about: About, answer: i64) 
     let (Before(Some((began, told))), Some(thread)) = (before, thread::existing()) else { return };
     errno::kept(|| {
         let left = told.is_some() && thread.switches.told().is_some_and(|now| Some(now) != told);
-        let counts = number != UNTOLD && counts(about, answer);
-        if !left && !counts {
+        let file = if number == UNTOLD { None } else { file(about, answer, left) };
+        if !left && file.is_none() {
             return;
         }
         let site = sites::contended(thread, at);
@@ -62,31 +64,33 @@ pub fn called(before: Before, at: usize, number: u8, about: About, answer: i64) 
         if left || ticks >= u64::from(SystemCall::LONG) {
             thread.pen.post_ordered(&SESSION, What::Blocked { site, ticks });
         }
-        if counts {
+        if let Some(file) = file {
             let ticks = ticks.min(u64::from(SystemCall::LONG)) as u32;
-            let call = SystemCall { number, outcome: outcome(about, answer), file: file(about, answer), ticks };
+            let call = SystemCall { number, outcome: outcome(about, answer), file, ticks };
             thread.pen.post_ordered(&SESSION, What::Called { call, site });
+        }
+        // A thread that takes no lock writes its context switches here. They come after the event, so
+        // that the time for writing them is no part of the call.
+        if left && thread.switches.is_due_in_call(thread.holds.is_free()) {
+            thread.switches.empty(thread);
         }
     });
 }
 
-/// Whether the call has an event of its own.
-fn counts(about: About, answer: i64) -> bool {
+/// The file of a call's own event, inside of `Some` if the call has such an event. `left`: whether the
+/// thread left its CPU in the call.
+fn file(about: About, answer: i64, left: bool) -> Option<Option<u16>> {
     match about {
-        About::File(file) => streams::is_stream(file),
+        About::File(file) => match streams::sort(file) {
+            Sort::Stream => Some(u16::try_from(file).ok()),
+            Sort::Nameless => left.then_some(None),
+            Sort::Other => None,
+        },
         About::NewFile => {
             streams::made(answer as c_int);
-            true
+            Some(u16::try_from(answer).ok())
         }
-        About::Readiness | About::Zero | About::Nothing => true,
-    }
-}
-
-fn file(about: About, answer: i64) -> Option<u16> {
-    match about {
-        About::File(file) => u16::try_from(file).ok(),
-        About::NewFile => u16::try_from(answer).ok(),
-        About::Readiness | About::Zero | About::Nothing => None,
+        About::Readiness | About::Zero | About::Nothing => Some(None),
     }
 }
 

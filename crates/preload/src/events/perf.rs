@@ -235,6 +235,12 @@ impl Record<'_> {
         self.word(16) as u32
     }
 
+    /// Until when records were lost, in nanoseconds, and the CPU on which the thread was then: the
+    /// words behind the count of lost records.
+    pub(super) fn lost_until(&self) -> (u64, u32) {
+        (self.word(24), self.word(32) as u32)
+    }
+
     /// The code address and the time in nanoseconds of a sample that has a code address.
     pub(super) fn code_and_nanos(&self) -> (u64, u64) {
         (self.word(8), self.word(16))

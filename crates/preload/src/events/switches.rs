@@ -5,8 +5,9 @@
 //! Each recorded thread asks the kernel (perf_event_open) for its own switches, which an ordinary
 //! user may have unless the administrator forbids it (`perf_event_paranoid` above 2). They come in
 //! a small ring of memory. Once it is half full or some milliseconds old, the thread empties it,
-//! before and after waits, and after releases if it holds no lock; and it does so at its end. A
-//! thread without a ring (the kernel refuses, or a limit is reached) reads its CPU time around
+//! before and after waits, after releases and after calls in which it left its CPU if it holds no
+//! lock; and it does so at its end. If records are lost all the same, the trace says from when to
+//! when. A thread without a ring (the kernel refuses, or a limit is reached) reads its CPU time around
 //! waits instead, and only that time tells its spinning from sleeping.
 
 use super::libc_locks;
@@ -15,7 +16,8 @@ use super::session::SESSION;
 use crate::thread::{Ring, Thread};
 use baton_machine::native::thread as machine;
 use baton_trace::clock::{self, Moment};
-use baton_trace::{OffReason, SiteId, What, notes};
+use baton_trace::{OffReason, SiteId, What, notes, sys};
+use core::cell::Cell;
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 
 /// Pages of the ring of context switches: room for some 680 switches, or 89 waits for glibc's
@@ -128,6 +130,13 @@ impl Ring {
         at != 0 && unsafe { perf::written(at) != perf::read(at) } && self.is_old_or_filling(at)
     }
 
+    /// Whether the rings should be emptied after a call in which the thread left its CPU. If the thread
+    /// holds a lock (`free` is false), that would make a critical section longer, so they are emptied
+    /// only if records would soon be lost.
+    pub(super) fn is_due_in_call(&self, free: bool) -> bool {
+        if free { self.is_due() } else { half_full(self.at.load(Relaxed), PAGES * perf::PAGE) }
+    }
+
     #[inline(never)]
     fn is_old_or_filling(&self, at: usize) -> bool {
         let since = clock::now(SESSION.source()).saturating_sub(self.ticks.load(Relaxed));
@@ -159,14 +168,24 @@ impl Ring {
             return;
         }
         let began = clock::now(SESSION.source());
-        let reader = Reader { thread, then: (self.ticks.load(Relaxed), self.nanos.load(Relaxed)), now: moment() };
+        let full = is_full(self.at.load(Relaxed));
+        let then = (self.ticks.load(Relaxed), self.nanos.load(Relaxed));
+        let reader = Reader { thread, then, now: moment(), last: Cell::new(then.1), lost: Cell::new(false) };
         while let Some(ring) = first(&rings) {
             if let Some(record) = rings[ring].next() {
                 reader.told(ring, &record);
             }
             rings[ring].pass();
         }
+        if full {
+            // The records that found no room have left no trace in the ring yet.
+            reader.lost(reader.now.1, machine::cpu());
+        }
         rings.iter().for_each(Records::give_back);
+        if reader.lost.get() {
+            // Tells how much of the unknown time the thread was on a CPU.
+            thread.pen.post(&SESSION, What::CpuTime { ns: sys::thread_cpu_ns() });
+        }
         self.ticks.store(reader.now.0, Relaxed);
         self.nanos.store(reader.now.1, Relaxed);
         if self.waits.load(Relaxed) >= WAITS && self.samples.load(Relaxed) == 0 && !SAMPLES_REFUSED.load(Relaxed) {
@@ -208,17 +227,31 @@ fn half_full(at: usize, bytes: usize) -> bool {
     at != 0 && unsafe { perf::written(at).wrapping_sub(perf::read(at)) > bytes as u64 / 2 }
 }
 
+/// The room that the greatest record about a context switch takes.
+const ROOM: u64 = 64;
+
+/// Whether the ring of switches at `at` has no room for a further record, so that some may be lost.
+fn is_full(at: usize) -> bool {
+    // SAFETY: as in `half_full`.
+    at != 0 && unsafe { perf::written(at).wrapping_sub(perf::read(at)) + ROOM > (PAGES * perf::PAGE) as u64 }
+}
+
 /// Writes a ring's records into the trace. `then` and `now` are two moments, each on the counter
 /// and on the kernel's clock, between which the records lie.
 struct Reader<'a> {
     thread: &'a Thread,
     then: (u64, u64),
     now: (u64, u64),
+    /// The time of the last record about the thread's switches, in nanoseconds of the kernel's clock.
+    last: Cell<u64>,
+    /// Whether records about switches were lost.
+    lost: Cell<bool>,
 }
 
 /// The places of these rings in the array of [`Ring::empty`].
 const SAMPLES: usize = 0;
 const WAKES: usize = 1;
+const SWITCHED: usize = 2;
 
 /// The place of the ring whose next record is the earliest; `None` if all records have been passed.
 fn first(rings: &[Records; 3]) -> Option<usize> {
@@ -231,19 +264,27 @@ fn nanos(ring: usize, record: &Record) -> u64 {
     match (record.sort(), ring) {
         (SAMPLE, SAMPLES) => record.code_and_nanos().1,
         (SAMPLE | SWITCH, _) => record.nanos(),
+        (LOST, _) => record.lost_until().0,
         _ => 0,
     }
 }
 
 impl Reader<'_> {
     fn told(&self, ring: usize, record: &Record) {
+        if ring == SWITCHED && record.sort() != LOST {
+            self.last.set(nanos(ring, record));
+        }
         match (record.sort(), ring) {
             (SAMPLE, SAMPLES) => self.sampled(record),
             (SAMPLE, WAKES) => self.woke(record),
             (SAMPLE, _) => self.waits(record),
             (SWITCH, _) => self.switched(record),
             // Lost samples are not reported: the samples that were kept show the same distribution.
-            (LOST, WAKES..) => self.lost(),
+            (LOST, SWITCHED) => {
+                let (until, cpu) = record.lost_until();
+                self.lost(until, cpu);
+            }
+            (LOST, WAKES) => self.noted(),
             _ => {}
         }
     }
@@ -293,8 +334,20 @@ impl Reader<'_> {
         self.thread.pen.post_at(&SESSION, self.ticks_at(record), what);
     }
 
+    /// Records that the thread's switches from the last one to `until` are not known: in the trace the
+    /// thread is off its CPU meanwhile, for an unknown reason.
     #[cold]
-    fn lost(&self) {
+    fn lost(&self, until: u64, cpu: u32) {
+        let off = What::OffCpu { tid: 0, reason: OffReason::Unknown };
+        self.thread.pen.post_at(&SESSION, ticks_at(self.last.get(), self.then, self.now), off);
+        self.thread.pen.post_at(&SESSION, ticks_at(until, self.then, self.now), What::OnCpu { tid: 0, cpu });
+        self.last.set(until);
+        self.lost.set(true);
+        self.noted();
+    }
+
+    #[cold]
+    fn noted(&self) {
         static SAID: AtomicBool = AtomicBool::new(false);
         if !SAID.swap(true, Relaxed) {
             self.thread.pen.post(&SESSION, What::Note { address: 0, code: notes::RING_FULL });

@@ -1,9 +1,9 @@
 //! Events of OpenMP's teams and tasks. Only hooks that record call these functions.
 
-use super::constructs;
 use super::post::{cpu_time_of, tidy_up};
 use super::session::SESSION;
 use super::sites::site;
+use super::told;
 use crate::thread::{self, Thread};
 use baton_trace::{Address, Construct, What, clock};
 
@@ -28,10 +28,10 @@ pub fn begin_team(thread: &Thread, barrier: usize, threads: u32, idled: bool) {
 }
 
 /// Records the OpenMP construct that the barrier belongs to, once for each barrier as far as
-/// [`constructs`] can remember barriers.
+/// [`told`] can remember barriers.
 pub fn construct(thread: &Thread, barrier: usize, construct: Construct) {
     let barrier = barrier as Address;
-    if constructs::is_new(barrier) {
+    if told::CONSTRUCTS.is_new(barrier) {
         thread.pen.post(&SESSION, What::Construct { barrier, construct });
     }
 }

@@ -226,6 +226,8 @@ reals! {
     epoll_pwait(c_int, Object, c_int, c_int, *const c_void) -> c_int;
     flock(c_int, c_int) -> c_int;
     waitpid(c_int, Object, c_int) -> c_int;
+    wait(Object) -> c_int;
+    wait4(c_int, Object, c_int, Object) -> c_int;
     // Declared without glibc's ellipsis: integer arguments are passed in the same registers either
     // way.
     syscall(c_long, usize, usize, usize, usize, usize, usize) -> c_long;

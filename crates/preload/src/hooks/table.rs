@@ -258,6 +258,8 @@ hooks! {
         epoll_pwait "r9",
         flock "rdx",
         waitpid "rcx",
+        wait "rsi",
+        wait4 "r8",
         // The number and the up to six arguments of a system call fill the registers.
         syscall "rax",
         // The six arguments fill the registers, so the call site goes into rax, which only a naked

@@ -66,6 +66,9 @@ counted! {
     nanosleep as "nanosleep" if (0..) (length: *const timespec, left: *mut c_void) -> c_int;
     clock_nanosleep as "clock_nanosleep" if (0..1) (clock: clockid_t, flags: c_int, at: *const timespec, left: *mut c_void) -> c_int;
     fsync as "fsync" if (0..) (file: c_int) -> c_int;
+    waitpid as "waitpid" if (1..) (process: c_int, status: *mut c_void, options: c_int) -> c_int;
+    wait as "waitpid" if (1..) (status: *mut c_void) -> c_int;
+    wait4 as "waitpid" if (1..) (process: c_int, status: *mut c_void, options: c_int, usage: *mut c_void) -> c_int;
 }
 
 /// Declares hooks of calls whose six arguments fill the registers, so that the hook does not get

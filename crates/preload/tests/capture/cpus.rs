@@ -4,7 +4,7 @@
 use crate::common::{Run, folder};
 use crate::{count, recorded, whole};
 use baton_report::symbols::Symbols;
-use baton_trace::analysis::{OffStretch, off_cpu};
+use baton_trace::analysis::{Known, OffCpu, OffStretch, off_cpu};
 use baton_trace::{Address, Event, Outcome, Trace, What};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -131,6 +131,26 @@ fn what_blocks_outside_of_locks_has_its_call_site() {
     });
     // Without a recording the calls are glibc's own, and the program gets the same answers.
     Run::new("outside.c", &[]).ok();
+}
+
+/// A thread that takes no lock, and one that holds a lock all the time, write down all of their context
+/// switches: no sleep passes for work. The thread that returns from `main` ends the process.
+#[test]
+fn threads_that_only_sleep_lose_no_context_switches() {
+    recorded("naps.c", &[], |trace| {
+        assert_eq!(count(trace, |what| *what == What::Exit), 1);
+        if count(trace, |what| matches!(what, What::OffCpu { .. })) == 0 {
+            return eprintln!("the kernel tells no context switches here");
+        }
+        let full = What::Note { address: 0, code: baton_trace::notes::RING_FULL };
+        assert_eq!(count(trace, |what| *what == full), 0);
+        for thread in off_cpu(trace) {
+            assert_eq!(thread.known, Known::All);
+            let slept = thread.stretches.iter().filter(|stretch| stretch.why == OffCpu::Call);
+            let slept = trace.clock.nanos(slept.map(|stretch| stretch.end.0 - stretch.begin.0).sum()).0;
+            assert!(slept >= 1_000 * 100_000, "{slept} ns");
+        }
+    });
 }
 
 /// A sleep that a handler cut short or that the kernel refused failed, also if the call returns a

@@ -3,7 +3,8 @@
 
 use crate::common::{Run, folder, library, program};
 use crate::{balanced, count, recorded, whole};
-use baton_trace::{Trace, What};
+use baton_trace::{Event, Trace, What};
+use std::collections::BTreeSet;
 use std::io::Read;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -184,4 +185,32 @@ fn a_killed_program_leaves_all_it_did() {
         balanced(&trace, true);
         std::fs::remove_dir_all(&directory).unwrap();
     }
+}
+
+/// Each of two processes notes that the mutex is shared, also the one that did not initialise it. Both say
+/// that they ended, and the parent waited for the child.
+#[test]
+fn what_processes_share_is_noted_in_each() {
+    recorded("shared.c", &[], |trace| {
+        let process = |number: u32| move |event: &Event| trace.process_of(event.thread).0 == number;
+        let mutexes: BTreeSet<u64> = trace
+            .events()
+            .filter_map(|event| match event.what {
+                What::Request { lock, .. } => Some(lock.address),
+                _ => None,
+            })
+            .collect();
+        for number in 0..2 {
+            let noted = |event: &Event| match event.what {
+                What::Note { address, code } => {
+                    code == baton_trace::notes::PROCESS_SHARED && mutexes.contains(&address)
+                }
+                _ => false,
+            };
+            assert_eq!(trace.events().filter(process(number)).filter(noted).count(), 1, "process {number}");
+            assert_eq!(trace.events().filter(process(number)).filter(|event| event.what == What::Exit).count(), 1);
+        }
+        let waited = |what: &What| matches!(what, What::Called { call, .. } if call.name() == "waitpid");
+        assert_eq!(count(trace, waited), 1);
+    });
 }

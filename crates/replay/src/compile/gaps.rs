@@ -90,7 +90,7 @@ impl<'a> Means<'a> {
     /// order; `ahead` yields the steps that follow.
     fn classify(&mut self, step: &mut Raw, ahead: &(impl Iterator<Item = Raw> + Clone), measures: &Measures<'_>) {
         match (step, self) {
-            (Raw::Gap(gap), Means::Switches { off, at }) => by_switches(gap, off, at, measures),
+            (Raw::Gap(gap), Means::Switches { off, at }) => by_switches(gap, off, at),
             (Raw::Gap(gap), Means::CpuTimes(times)) => times.gap(gap, measures),
             (&mut Raw::CpuTime(ns), Means::CpuTimes(times)) => times.stretch(ns, ahead.clone(), measures),
             _ => {}
@@ -102,16 +102,15 @@ fn crowded(measures: &Measures<'_>, from: u64, to: u64) -> bool {
     measures.crowd.average(from, to) > f64::from(measures.cpus) + 0.5
 }
 
-fn by_switches(gap: &mut Gap, off: &[(u64, u64, Off)], at: &mut usize, measures: &Measures<'_>) {
+fn by_switches(gap: &mut Gap, off: &[(u64, u64, Off)], at: &mut usize) {
     while off.get(*at).is_some_and(|&(_, on, _)| on <= gap.from) {
         *at += 1;
     }
     for &(off, on, why) in off[*at..].iter().take_while(|&&(off, ..)| off < gap.to) {
         let ticks = on.min(gap.to) - off.max(gap.from);
         match why {
-            Off::Unknown if crowded(measures, off, on) => gap.ready += ticks,
             Off::Ready => gap.ready += ticks,
-            Off::Blocked | Off::Unknown => gap.asleep += ticks,
+            Off::Blocked => gap.asleep += ticks,
             Off::Recorder => {
                 gap.asleep += ticks;
                 gap.recorder += ticks;

@@ -48,10 +48,12 @@ use self::holds::Holds;
 pub use self::scale::Probes;
 use self::scale::Scale;
 use self::track::Track;
-use crate::program::{Around, LockSpec, Probe, Program, Script, Stalls, Store};
+use crate::program::{Around, End, LockSpec, Probe, Program, Script, Stalls, Store};
 use baton_chip::{Chip, Prices};
-use baton_trace::Trace;
+use baton_trace::analysis::Sleeper;
+use baton_trace::{Kinds, ThreadIndex, Trace};
 use baton_units::Cycles;
+use std::collections::BTreeMap;
 
 /// Which thread of a replay does an item of the work that threads shared out among themselves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,7 +79,8 @@ pub fn compile_with(trace: &Trace, chip: &Chip, probes: Probes, work: Work) -> P
     // Prices stay zero if the chip's network cannot be built; the program's run reports the error.
     let prices = Prices::of(chip).unwrap_or_default();
     let background = baton_trace::analysis::background(trace);
-    let mut walked = walk::Walk::over(trace, chip, &prices, rounds::times(trace, &background));
+    let sleepers = rounds::sleepers(trace, &background);
+    let mut walked = walk::Walk::over(trace, chip, &prices, rounds::times(trace, &background, &sleepers));
     let probe = probe(walked.probe_ps);
     let probe_cycles = probe.event_ns * chip.core.clock.0 as f64 * 1e-9;
     let affinities = affinity::Affinities::of(trace);
@@ -97,9 +100,8 @@ pub fn compile_with(trace: &Trace, chip: &Chip, probes: Probes, work: Work) -> P
     let mut stalled = Vec::new();
     let mut notes = std::mem::take(&mut walked.notes);
     let mut grounds = gaps::Grounds::default();
-    let crowd = &walked.crowd;
-    let measures =
-        gaps::Measures { chip, prices: &prices, crowd, lines: &lines, scale, probe: probe_cycles, probes, cpus, usual };
+    let (prices, crowd, lines) = (&prices, &walked.crowd, &lines);
+    let measures = gaps::Measures { chip, prices, crowd, lines, scale, probe: probe_cycles, probes, cpus, usual };
     let mut steps: Vec<stores::Steps> = walked
         .threads
         .iter_mut()
@@ -113,15 +115,14 @@ pub fn compile_with(trace: &Trace, chip: &Chip, probes: Probes, work: Work) -> P
         Work::Shared => stores::make(&mut steps, places),
         Work::AsRecorded => stores::Stores { left: all, ..stores::Stores::default() },
     };
-    let mut threads = scripts(trace, &walked, &affinities, &scale, steps);
+    let mut threads = scripts(trace, &walked, &affinities, &scale, (steps, &sleepers));
     let in_cycles = |ticks: baton_trace::Ticks| Cycles(scale.cycles(ticks.0 as f64) as u64);
     rounds::drop_sleepers(&mut threads, &background, in_cycles);
     notes.extend(grounds.notes());
     let stalls = Stalls { holds: walked.objects.locks.iter().map(|lock| lock.acquisitions).sum(), cycles: stalled };
     notes.extend(stalls::note(&stalls, chip));
     notes.extend(affinities.notes());
-    notes.extend(shared_out(&stores));
-    notes.extend(rounds::notes(trace, &background, &threads));
+    notes.extend(shared_out(&stores).into_iter().chain(rounds::notes(trace, &background, &threads)));
     let around = match probes {
         Probes::Kept => {
             let cycles = |ticks| Cycles(scale.cycles(middle(ticks) as f64) as u64);
@@ -137,7 +138,7 @@ pub fn compile_with(trace: &Trace, chip: &Chip, probes: Probes, work: Work) -> P
     Program {
         threads,
         stores: stores.stores,
-        locks: walked.objects.locks.iter().zip(&lines).map(lock_spec).collect(),
+        locks: walked.objects.locks.iter().zip(lines).map(lock_spec).collect(),
         rwlocks: walked.objects.rwlocks,
         semaphores: walked.semaphores.initial(&walked.objects.semaphores),
         barriers: std::mem::take(&mut walked.objects.meetings),
@@ -146,6 +147,7 @@ pub fn compile_with(trace: &Trace, chip: &Chip, probes: Probes, work: Work) -> P
         stalls,
         measured: Cycles(scale.cycles(end.0.saturating_sub(begin.0) as f64) as u64),
         concurrent: Cycles(scale.cycles(together as f64) as u64),
+        end: End { by: exit(trace), endless: background.iter().any(|one| !one.joined) },
         replayability,
         probe,
         around,
@@ -165,6 +167,11 @@ fn lock_spec((lock, &lines): (&objects::LockBook, &crate::program::Lines)) -> Lo
     }
 }
 
+/// Returns the thread that ended its process last.
+fn exit(trace: &Trace) -> Option<u32> {
+    trace.events_of(Kinds::EXITS).last().map(|event| event.thread.0)
+}
+
 /// Returns the cost of recording an event, measured or assumed.
 fn probe(picoseconds: Option<u64>) -> Probe {
     match picoseconds {
@@ -179,14 +186,16 @@ fn scripts(
     walked: &walk::Walk<'_>,
     affinities: &affinity::Affinities,
     scale: &Scale,
-    steps: Vec<stores::Steps>,
+    (steps, sleepers): (Vec<stores::Steps>, &BTreeMap<ThreadIndex, Sleeper>),
 ) -> Vec<Script> {
     let script = |(i, steps): (usize, stores::Steps)| {
         let name = trace.threads[i].name.clone().unwrap_or_else(|| format!("thread {i}"));
         let started = walked.started[i];
         let at = (!started).then(|| Cycles(scale.cycles((steps.life.0 - walked.first) as f64) as u64));
-        let turns = rounds::of(&steps.ops);
-        Script { name, at, cpus: affinities.threads[i].clone(), ops: steps.ops, turns }
+        let awaited = sleepers.get(&ThreadIndex(i as u32)).map_or(&[][..], |sleeper| &sleeper.ended);
+        let turns = rounds::of(&steps.ops, !awaited.is_empty());
+        let awaits = awaited.iter().map(|thread| thread.0).filter(|_| turns.is_some()).collect();
+        Script { name, at, cpus: affinities.threads[i].clone(), ops: steps.ops, turns, awaits }
     };
     steps.into_iter().enumerate().map(script).collect()
 }

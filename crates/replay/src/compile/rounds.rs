@@ -1,4 +1,5 @@
-//! Background threads: their loops go round until another thread comes to join them.
+//! Loops that go round for as long as the run needs: those of background threads, until another thread
+//! comes to join them or the program ends, and those in which a thread sleeps until others have ended.
 //!
 //! The recorded number of turns belongs to the recorded length of the run. In a replay the thread
 //! repeats its recorded turns while the joiner has not come, and leaves its loop at the end of the
@@ -9,18 +10,37 @@
 //! turns, and a note says so.
 
 use crate::program::{Op, Ops, Script, Turns};
-use baton_trace::analysis::Background;
+use baton_trace::analysis::{Background, Sleeper, is_background};
 use baton_trace::{ThreadIndex, Ticks, Trace};
 use baton_units::Cycles;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
-/// The times, in ticks, at which the turns of a background thread end.
+/// The times, in ticks, at which the turns of a thread's loop end.
 pub(crate) type RoundTimes = VecDeque<u64>;
 
-/// Returns these times for each thread of the trace; threads that are not background threads have
+/// Returns for each thread the longest series of sleeps in which it waited for others to end. A
+/// background thread has none: its loop has other turns.
+pub(crate) fn sleepers(trace: &Trace, background: &[Background]) -> BTreeMap<ThreadIndex, Sleeper> {
+    let mut longest: BTreeMap<ThreadIndex, Sleeper> = BTreeMap::new();
+    let all = baton_trace::analysis::sleepers(trace).into_iter();
+    for sleeper in all.filter(|sleeper| sleeper.by_calls && !is_background(background, sleeper.thread)) {
+        match longest.get(&sleeper.thread) {
+            Some(other) if other.length() >= sleeper.length() => {}
+            _ => drop(longest.insert(sleeper.thread, sleeper)),
+        }
+    }
+    longest
+}
+
+/// Returns the times at which turns end, for each thread of the trace; threads without a loop have
 /// none.
-pub(crate) fn times(trace: &Trace, background: &[Background]) -> Vec<RoundTimes> {
+pub(crate) fn times(
+    trace: &Trace,
+    background: &[Background],
+    sleepers: &BTreeMap<ThreadIndex, Sleeper>,
+) -> Vec<RoundTimes> {
     let mut turns = baton_trace::analysis::turns(trace, background);
+    turns.extend(sleepers.iter().map(|(thread, sleeper)| (*thread, sleeper.turns.clone())));
     let mut of = |thread| turns.remove(&ThreadIndex(thread)).unwrap_or_default();
     (0..trace.threads.len() as u32).map(|thread| of(thread).into_iter().map(|time| time.0).collect()).collect()
 }
@@ -34,11 +54,12 @@ pub(crate) fn ends(times: &mut RoundTimes, time: u64) -> bool {
     last == Some(time)
 }
 
-/// Returns the loop in a thread's steps, if it has a loop that can be repeated.
-pub(crate) fn of(ops: &Ops) -> Option<Turns> {
+/// Returns the loop in a thread's steps, if it has a loop that can be repeated. `sleeps`: whether the
+/// thread goes on behind the loop, which ends when others have ended.
+pub(crate) fn of(ops: &Ops, sleeps: bool) -> Option<Turns> {
     let mut turns = ops.iter().enumerate().filter(|(_, op)| *op == Op::Turn).map(|(at, _)| at);
     let (first, last) = (turns.next()?, turns.next_back()?);
-    ops.between(first, ops.len()).all(concerns_locks_alone).then_some(Turns { first, last })
+    ops.between(first, if sleeps { last } else { ops.len() }).all(concerns_locks_alone).then_some(Turns { first, last })
 }
 
 /// Takes background threads without any known turn out of the program, if all their steps concern
@@ -54,7 +75,7 @@ pub(crate) fn drop_sleepers(threads: &mut [Script], background: &[Background], c
         if let Some(join) = join.filter(|_| threads[sleeper].ops.iter().all(concerns_locks_alone)) {
             let tail = cycles(one.ended.since(one.came)).0.max(1);
             threads[sleeper].ops = Ops::default();
-            threads[joiner].ops.insert(join + 1, std::iter::once(Op::Delay(tail)));
+            threads[joiner].insert(join + 1, std::iter::once(Op::Delay(tail)));
         }
     }
 }
@@ -71,7 +92,10 @@ pub(crate) fn notes(trace: &Trace, background: &[Background], threads: &[Script]
     let goes_round = |one: &&Background| {
         threads.get(one.thread.index()).is_some_and(|thread| thread.turns.is_some() || thread.ops.is_empty())
     };
-    let (round, kept): (Vec<_>, Vec<_>) = background.iter().partition(goes_round);
+    let (round, mut kept): (Vec<&Background>, Vec<&Background>) = background.iter().partition(goes_round);
+    // A thread that no thread joins keeps no program from ending.
+    kept.retain(|one| one.joined);
+    let (round, endless): (Vec<_>, Vec<_>) = round.into_iter().partition(|one| one.joined);
     let names = |list: Vec<&Background>| {
         let name = |one: &&Background| trace.thread(one.thread).and_then(|thread| thread.name.clone());
         list.iter().map(|one| name(one).unwrap_or_else(|| one.thread.0.to_string())).collect::<Vec<_>>().join(", ")
@@ -80,6 +104,10 @@ pub(crate) fn notes(trace: &Trace, background: &[Background], threads: &[Script]
     if !round.is_empty() {
         let names = names(round);
         out.push(format!("background threads go round until another thread comes to join them: {names}"));
+    }
+    if !endless.is_empty() {
+        let names = names(endless);
+        out.push(format!("background threads go round until the program ends: {names}"));
     }
     if !kept.is_empty() {
         let names = names(kept);
@@ -99,9 +127,18 @@ mod tests {
     fn a_loop_lies_between_the_first_and_the_last_turn() {
         let ops = |ops: &[Op]| ops.iter().copied().collect::<Ops>();
         let turn = [Op::Turn, Op::Lock(0), Op::Unlock(0), Op::Turn, Op::Delay(5)];
-        assert_eq!(of(&ops(&turn)), Some(Turns { first: 0, last: 3 }));
-        assert_eq!(of(&ops(&turn[1..])), None, "one turn is no loop");
-        assert_eq!(of(&ops(&[Op::Turn, Op::TokenPost(0), Op::Turn])), None, "another thread waits for the token");
-        assert_eq!(of(&ops(&[Op::TokenWait(0), Op::Turn, Op::Work(1), Op::Turn])), Some(Turns { first: 1, last: 3 }));
+        assert_eq!(of(&ops(&turn), false), Some(Turns { first: 0, last: 3 }));
+        assert_eq!(of(&ops(&turn[1..]), false), None, "one turn is no loop");
+        assert_eq!(
+            of(&ops(&[Op::Turn, Op::TokenPost(0), Op::Turn]), false),
+            None,
+            "another thread waits for the token"
+        );
+        assert_eq!(
+            of(&ops(&[Op::TokenWait(0), Op::Turn, Op::Work(1), Op::Turn]), false),
+            Some(Turns { first: 1, last: 3 })
+        );
+        let joins = ops(&[Op::Turn, Op::Delay(5), Op::Turn, Op::Join(1)]);
+        assert_eq!((of(&joins, false), of(&joins, true)), (None, Some(Turns { first: 0, last: 2 })));
     }
 }

@@ -13,7 +13,7 @@ pub(crate) struct RawThread {
     /// The time at which another thread's join of this thread ended; 0 if no thread joined it.
     pub(crate) joined: u64,
     pub(crate) track: Track,
-    /// The times at which the thread's turns end, if it is a background thread.
+    /// The times at which the turns of the thread's loop end, if it has a loop that may be repeated.
     pub(crate) turns: RoundTimes,
     /// The number of moments at which the thread's CPU time is known.
     pub(crate) cpu_times: u64,
@@ -32,8 +32,6 @@ pub(crate) enum Off {
     Recorder,
     /// The thread was ready to run.
     Ready,
-    /// The trace does not say why.
-    Unknown,
 }
 
 impl RawThread {

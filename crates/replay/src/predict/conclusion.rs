@@ -20,7 +20,7 @@ pub const MOST_NOT_REPLAYABLE: f64 = 0.05;
 /// # Errors
 /// If no run ended well.
 pub fn conclude(trace: &Trace, chip: &Chip, ask: &Ask, all: AllRan) -> Result<Prediction, PredictError> {
-    let AllRan { cpus, check, check_failed, program, notes, base, rows } = all;
+    let AllRan { cpus, check, check_failed, unexplained, program, notes, base, rows } = all;
     // If no run ended well, the cause is the chip or the program, and there is no prediction.
     if let Some(Err(error)) = base.first()
         && base.iter().chain(&rows).all(Result::is_err)
@@ -34,6 +34,7 @@ pub fn conclude(trace: &Trace, chip: &Chip, ask: &Ask, all: AllRan) -> Result<Pr
     if let Some(failed) = check_failed.or_else(|| base.failed.clone()) {
         reasons.push(format!("the replay of the recorded lock failed with {} seeds: {}", failed.seeds, failed.why));
     }
+    reasons.extend(unexplained);
     reasons.extend(trace.meta.as_ref().and_then(disturbed));
     let alone = Alone::of(&ask.alone_ns, base.time_ns);
     reasons.extend(alone.as_ref().and_then(Alone::reason));

@@ -6,11 +6,13 @@
 //! | --- | --- |
 //! | `prediction` | the form of a prediction |
 //! | `conclusion` | a prediction from the runs |
+//! | `unexplained` | waits that a replay cannot follow |
 //! | `outcomes` | how the runs of a row differ |
 
 mod conclusion;
 mod outcomes;
 mod prediction;
+mod unexplained;
 
 pub use conclusion::{MOST_NOT_REPLAYABLE, conclude};
 pub use outcomes::Outcome;
@@ -121,6 +123,8 @@ pub struct AllRan {
     check: Check,
     /// Why replays of the recording failed in the self-check; `None` if none failed.
     check_failed: Option<Failed>,
+    /// What the replay does not follow, as sentences.
+    unexplained: Vec<String>,
     program: Arc<Program>,
     notes: Vec<String>,
     /// The runs of the recorded lock, without the cost of recording, one for each seed.
@@ -171,7 +175,8 @@ pub fn run_all(trace: &Trace, chip: &Chip, ask: &Ask, done: &(dyn Fn() + Sync)) 
         chips.iter().map(move |(chips, memory_bound)| Arm { choice, changes, chips, memory_bound: *memory_bound })
     });
     let rows = runs.of(&program, &places.collect::<Vec<_>>(), limit);
-    Ok(AllRan { cpus, check, check_failed: Failed::of(&checked), program, notes, base, rows })
+    let unexplained = unexplained::reasons(trace);
+    Ok(AllRan { cpus, check, check_failed: Failed::of(&checked), unexplained, program, notes, base, rows })
 }
 
 /// Refuses a program with more locks than fit into the memory, before any run is made.

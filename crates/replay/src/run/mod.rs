@@ -123,7 +123,7 @@ impl TryVisitor<Simulated> for ReplayRun<'_> {
         };
         let outcome = simulation.run().map_err(stuck);
         let totals = outcome.as_ref().map(|outcome| shared.totals(outcome.cycles)).unwrap_or_default();
-        let done = shared.done();
+        let (done, over) = (shared.done(), shared.over());
         // Drops the program's objects inside the simulation, where they were created.
         simulation.outside(|| drop(shared));
         let outcome = outcome?;
@@ -135,7 +135,7 @@ impl TryVisitor<Simulated> for ReplayRun<'_> {
         let works = |name: &str| matches!(name, "busy" | "switching" | "off");
         let idle = outcome.cpus.iter().flat_map(|cpu| &cpu.times).filter(|(name, _)| !works(name));
         let ran = Ran {
-            time: outcome.cycles,
+            time: over.unwrap_or(outcome.cycles),
             concurrent: Cycles(together(outcome.threads.iter().map(|thread| (thread.born.0, thread.ended.0)))),
             cut_off: !outcome.finished,
             totals,

@@ -5,7 +5,7 @@ use super::meetings::Barrier;
 use super::mixed::{Make, Stands};
 use super::objects::{RwLock, SpinLock, WAIT, token_post, token_wait};
 use crate::change::{Changed, Changes};
-use crate::program::{Around, LockSpec, Op, Ops, Program, Turns};
+use crate::program::{Around, End, LockSpec, Op, Ops, Program, Script, Turns};
 use crate::ran::{Setup, Totals};
 use baton_chip::{Guest, Simulated, Spawn, act};
 use baton_machine::{Atomic, LockNotice, Machine, Owned, Wait};
@@ -68,6 +68,11 @@ pub(crate) struct World<L> {
     guests: RefCell<Vec<Option<Guest>>>,
     /// For each thread, whether another thread has come to join it.
     joined: RefCell<Vec<bool>>,
+    /// Whether each thread has ended, and how many of those have not that are no background threads.
+    ended: RefCell<Vec<bool>>,
+    left: HostCell<usize>,
+    /// When the program ended, though background threads may go on for the rest of their turns.
+    over: HostCell<Option<Cycles>>,
     /// The number of steps that the guests have begun.
     done: HostCell<u64>,
 }
@@ -174,6 +179,9 @@ impl<L: TryLock<Simulated>> World<L> {
             taken: RefCell::new(vec![0; program.stores.len()]),
             guests: RefCell::new(vec![None; program.threads.len()]),
             joined: RefCell::new(vec![false; program.threads.len()]),
+            ended: RefCell::new(vec![false; program.threads.len()]),
+            left: HostCell::new(program.threads.iter().filter(|script| !is_background(script)).count()),
+            over: HostCell::new(None),
             done: HostCell::new(0),
             program,
         })
@@ -204,18 +212,42 @@ impl<L: TryLock<Simulated>> World<L> {
                 None => script.ops.iter().for_each(|op| world.follow(op, &mut guest)),
                 Some(turns) => world.go_round(&script.ops, turns, &mut guest),
             }
+            world.ends(thread, script);
         }
     }
 
-    /// Follows the script of a background thread, and repeats its loop until another thread has
-    /// come to join it.
+    /// A thread has followed its script. If the program ends with it, all background threads may end.
+    fn ends(&self, thread: u32, script: &Script) {
+        self.ended.borrow_mut()[thread as usize] = true;
+        if is_background(script) {
+            return;
+        }
+        self.left.set(self.left.get() - 1);
+        if self.program.end.by == Some(thread) || self.left.get() == 0 {
+            self.joined.borrow_mut().fill(true);
+            self.over.set(self.over.get().or(Some(act::time())));
+        }
+    }
+
+    /// Returns when the program ended, if that is not when its last thread did.
+    pub(crate) fn over(&self) -> Option<Cycles> {
+        let End { by, endless } = self.program.end;
+        self.over.get().filter(|_| by.is_some() || endless)
+    }
+
+    /// Follows the script of a thread with a loop, and repeats the loop: until the threads have ended
+    /// for which the thread waits; for a background thread, until another thread has come to join it.
     fn go_round(self: &Rc<Self>, ops: &Ops, turns: Turns, guest: &mut Following) {
         let mut at = 0;
         while at < ops.len() {
             let op = ops.at(at);
             if op == Op::Turn && (turns.first..=turns.last).contains(&at) {
-                let joined = self.joined.borrow()[guest.thread as usize];
-                at = match joined {
+                let awaits = &self.program.threads[guest.thread as usize].awaits;
+                let over = match awaits.is_empty() {
+                    true => self.joined.borrow()[guest.thread as usize],
+                    false => awaits.iter().all(|other| self.ended.borrow()[*other as usize]),
+                };
+                at = match over {
                     true => turns.last,
                     false if at == turns.last => turns.first,
                     false => at,
@@ -415,6 +447,11 @@ impl<L> Drop for World<L> {
             }
         }
     }
+}
+
+/// Whether the thread is a background thread that repeats its turns.
+fn is_background(script: &Script) -> bool {
+    script.turns.is_some() && script.awaits.is_empty()
 }
 
 /// What kind of object a notice is about; its number in the world goes with it.

@@ -1,7 +1,8 @@
 //! The part of the critical path that the trace does not explain. A large part forbids a verdict.
 
-use crate::format::percent;
-use crate::model::{Report, Share, WORTH_A_LOCK};
+use super::kinds::{SECTION, SHARED};
+use crate::format::{lock_phrase, percent, phrase, quoted, shell};
+use crate::model::{NextStep, PathPart, Report, Share, WORTH_A_LOCK, ratio};
 use baton_units::Nanos;
 
 /// The limit of a verdict that says that the limit is not known.
@@ -10,9 +11,12 @@ pub(super) const LIMIT: &str = "cannot-tell";
 /// An unexplained share of the path below this never decides the verdict.
 const DECIDES: f64 = 0.1;
 
+/// The kind of time that a holder is blocked in a call.
+const SECTION_CALL: &str = "critical-section-call";
+
 /// Limits whose shares tell what could be won. The program's own work (`running`) is not among
 /// them: a lock that the trace does not show may make it wait.
-const EXPLAINED: [&str; 7] = ["sections", "competition", "ready", "calls", "futex", "libc-lock", "waiting"];
+const EXPLAINED: [&str; 8] = ["sections", "competition", "ready", "bound", "calls", "futex", "libc-lock", "waiting"];
 
 /// The shares of the critical path that the trace leaves open.
 pub(super) struct Unseen<'a> {
@@ -26,24 +30,58 @@ pub(super) struct Unseen<'a> {
     /// Whether most of `share` is time off the CPU of threads whose context switches were not
     /// recorded. Without them, blocked and ready time cannot be told apart.
     mostly_off: bool,
+    /// The part of `share` in which the thread was blocked in calls while other threads were at work.
+    beside: f64,
+    /// The part of `share` in which the thread waited at an object that other processes use, too, or
+    /// held such a lock while no thread of its own process waited for it.
+    shared: f64,
 }
 
 impl<'a> Unseen<'a> {
     pub(super) fn of(report: &'a Report, shares: &[Share]) -> Unseen<'a> {
         let of = |limit: &str| shares.iter().find(|share| share.limit == limit).map_or(0.0, |share| share.share);
+        let (parts, length) = (&report.critical_path.parts, report.critical_path.length_ns.0);
+        let shared: u64 = parts.iter().filter(|part| part.kind == SHARED).map(|part| part.total_ns.0).sum();
+        let held = |part: &&PathPart| part.lock.is_some_and(|lock| report.locks[lock as usize].process_shared);
+        // Threads of other processes may have waited during these sections.
+        let unwanted = |of: fn(&str) -> bool| -> f64 {
+            let parts = parts.iter().filter(|part| of(&part.kind) && shared > 0).filter(held);
+            ratio(parts.map(|part| part.total_ns.0 - part.waited_for_ns.0).sum(), length)
+        };
+        let (sections, calls) = (unwanted(|kind| kind.starts_with(SECTION)), unwanted(|kind| kind == SECTION_CALL));
+        let explained = |limit: &&str| of(limit) - if *limit == "calls" { calls } else { 0.0 };
         Unseen {
             report,
-            share: of("blocked") + of("off-cpu"),
-            explained: EXPLAINED.iter().map(|limit| of(limit)).fold(0.0, f64::max),
+            share: (of("blocked") + of("off-cpu") + sections).min(1.0),
+            explained: EXPLAINED.iter().map(explained).fold(0.0, f64::max),
             own_locks: of("futex") + of("libc-lock"),
             mostly_off: of("off-cpu") > of("blocked"),
+            beside: ratio(report.critical_path.beside.iter().map(|one| one.total_ns.0).sum(), length),
+            shared: ratio(shared, length) + sections,
         }
+    }
+
+    /// Whether most of the unexplained time lies in calls in which the thread may have waited for other
+    /// threads or processes of the program.
+    pub(super) fn may_wait_for_threads(&self) -> bool {
+        self.beside > self.share / 2.0
+    }
+
+    /// Whether most of the unexplained time are waits for locks that other processes may hold.
+    fn may_wait_for_processes(&self) -> bool {
+        self.shared > self.share / 2.0
     }
 
     /// The headline if the unexplained share is at least [`DECIDES`] and greater than the share of
     /// each limit in [`EXPLAINED`]; `None` otherwise.
     pub(super) fn headline(&self) -> Option<String> {
         (self.share >= DECIDES && self.share > self.explained).then(|| {
+            if self.may_wait_for_threads() {
+                return self.beside_work();
+            }
+            if self.may_wait_for_processes() {
+                return self.of_other_processes();
+            }
             format!(
                 "Cannot tell: for {} of its critical path the thread was {}, and the trace does not show why{}. It may have waited \
                  for a lock that Baton does not see: {}.",
@@ -82,6 +120,78 @@ impl<'a> Unseen<'a> {
         format!("; besides, {} of the critical path is not explained", percent(self.share))
     }
 
+    /// The headline if the thread was blocked while other threads were at work.
+    fn beside_work(&self) -> String {
+        let share = percent(self.share);
+        let Some(most) = self.report.critical_path.beside.first() else { return String::new() };
+        let at = most.at.as_ref().map_or_else(String::new, |at| format!(" in {at}"));
+        match most.call.as_str() {
+            "waitpid" if self.report.run.processes.len() < 2 => format!(
+                "Cannot tell: for {share} of its critical path the program waits for a child process{at}, and child processes \
+                 were not recorded."
+            ),
+            call if is_sleep(call) => format!(
+                "Cannot tell: for {share} of its critical path a thread sleeps{at} (`{call}`) while other threads are at work. It may \
+                 wait for them by looking again and again, or give them a fixed time to run; no event shows which."
+            ),
+            call => format!(
+                "Cannot tell: for {share} of its critical path a thread is blocked in `{call}`{at} while other threads are at work. \
+                 It may wait for one of them (through a pipe, an eventfd or a socket); the trace does not show that."
+            ),
+        }
+    }
+
+    /// The headline if the thread waited at an object that other processes use, too.
+    fn of_other_processes(&self) -> String {
+        let (report, share) = (self.report, percent(self.share));
+        let parts = report.critical_path.parts.iter().filter(|part| part.kind == SHARED);
+        let most = parts.max_by_key(|part| part.total_ns);
+        let lock = most.and_then(|part| report.locks.get(part.lock? as usize));
+        let other = most.and_then(|part| report.waitables.get(part.waitable? as usize));
+        match (lock, other) {
+            (None, Some(other)) => format!(
+                "Cannot tell: for {share} of its critical path a thread waits for {}, which other processes use, too. What they \
+                 do there, the trace does not show.",
+                phrase(&other.kind, &other.name)
+            ),
+            (lock, _) => format!(
+                "Cannot tell: for {share} of its critical path a thread holds {} or waits for it, and other processes use that lock, \
+                 too. When they hold it or wait for it, the trace does not show.",
+                lock.map_or_else(|| "a lock".to_owned(), |lock| lock_phrase(&lock.name))
+            ),
+        }
+    }
+
+    /// The advice if the thread may have waited for other threads or processes of the program.
+    pub(super) fn next(&self, report: &Report, place: &str) -> Vec<NextStep> {
+        let command = shell(&report.run.command);
+        let with = |tool: &str| (!command.is_empty()).then(|| format!("{tool} {command}"));
+        let step = |text: &str, command| NextStep { text: text.to_owned(), command };
+        if self.share < DECIDES {
+            return Vec::new();
+        }
+        if self.may_wait_for_processes() {
+            let text = "record all processes, and see how long each of them holds what they share";
+            return vec![step(text, with("baton profile --follow-children -o again --"))];
+        }
+        let Some(most) = report.critical_path.beside.first().filter(|_| self.may_wait_for_threads()) else {
+            return Vec::new();
+        };
+        if most.call == "waitpid" && report.run.processes.len() < 2 {
+            let text = "record the child processes, too";
+            return vec![step(text, with("baton profile --follow-children -o again --"))];
+        }
+        let tried = format!("baton try {}", quoted(place));
+        let text = "if the thread waits for others, measure whether another lock makes the program faster";
+        let mut steps = vec![step(text, Some(tried))];
+        if is_sleep(&most.call) {
+            let text =
+                "if it gives them a fixed time to run, measure their progress by a point (a lock, function or call)";
+            steps.push(step(text, with("baton try --for 5s --progress POINT --")));
+        }
+        steps
+    }
+
     fn reason(&self) -> String {
         match self.report.limits.unseen_runtimes.first() {
             _ if self.mostly_off => self.switches(),
@@ -100,6 +210,11 @@ impl<'a> Unseen<'a> {
             some => format!("context switches were recorded for only {some} of {} threads", threads.len()),
         }
     }
+}
+
+/// Whether a thread sleeps in this call until a time has passed.
+fn is_sleep(call: &str) -> bool {
+    matches!(call, "sleep" | "usleep" | "nanosleep" | "clock_nanosleep" | "pthread_cond_timedwait")
 }
 
 /// The place that has most of the time off the CPU on the critical path, as `, most of it between a

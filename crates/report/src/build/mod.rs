@@ -1,12 +1,14 @@
 //! Makes the report from a trace and its analysis: figures in nanoseconds, and names for
 //! everything.
 
+mod bound;
 mod cannot_tell;
 mod classes;
 mod doubts;
 mod figures;
 mod heaviest;
 mod hot;
+mod kinds;
 mod libc_code;
 mod limits;
 mod names;
@@ -81,6 +83,8 @@ pub(crate) fn build(
     let libc_code = libc_code::on_path(&mut names, trace, analysis, &path);
     let run = run::run(trace, &path);
     let (parallel, tasks) = (openmp::regions(&mut names, analysis), openmp::tasks(&mut names, analysis));
+    let mut critical_path = path::path(trace, analysis, &path, &libc_code);
+    critical_path.beside = path::beside(&mut names, &path);
     let outside = outside::outside(&mut names, trace, off_cpu, &path);
     let requests = requests::requests(&mut names, analysis, off_cpu, &locks, &classes, &waitables);
     let threads = run::threads(trace, analysis, off_cpu);
@@ -101,7 +105,7 @@ pub(crate) fn build(
         standstill: still,
         threads,
         waiters: waiters(trace, analysis),
-        critical_path: path::path(trace, analysis, &path, &libc_code),
+        critical_path,
         outside,
         background: ends_when_told.iter().map(|one| background(trace, one)).collect(),
         lock_orders,
@@ -162,6 +166,7 @@ fn background(trace: &Trace, from: &analysis::Background) -> model::Background {
         joiner: from.joiner.0,
         joined_ns: nanos(&trace.clock, from.came),
         ended_ns: nanos(&trace.clock, from.ended),
+        joined: from.joined,
     }
 }
 
@@ -173,6 +178,7 @@ fn lock_of(trace: &Trace, name: String, class: u32, origin: Option<u32>, lock: &
         kind: names::kind(lock.object.kind).to_owned(),
         pid: pid(trace, lock.object.process),
         address: format!("{:#x}", lock.object.address),
+        process_shared: lock.is_shared,
         usage: usage(&trace.clock, &lock.stats),
         owners: lock.stats.threads.values().filter(|t| t.acquisitions > 0).count() as u32,
         doubts: figures::doubts(&lock.stats.anomalies),

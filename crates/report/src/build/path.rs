@@ -1,15 +1,17 @@
 //! The critical path, and the program's length without a lock's costs.
 
 use super::figures::{nanos, places};
+use super::kinds::SHARED;
+use super::names::Names;
 use super::vain::{FUTILE, POLLING};
 use crate::model::{self, NestedPart, PathPart, PathStep, SectionTime};
 use baton_trace::analysis::{
-    Along, Analysis, Background, CriticalPath, Doing, LeftCpus, ObjectId, OffCpu, WaitKind, relax,
+    self, Along, Analysis, Background, CriticalPath, Doing, Left, LeftCpus, ObjectId, OffCpu, WaitKind, relax,
 };
-use baton_trace::{Ticks, Trace};
+use baton_trace::{ThreadIndex, Ticks, Trace};
 use baton_units::Nanos;
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The most steps that the report keeps. The path of a long run has millions.
 const STEPS: usize = 500;
@@ -19,6 +21,17 @@ const RELAXED: usize = 8;
 
 /// The most pairs of nested locks that the report keeps.
 const NESTED: usize = 20;
+
+/// The objects that are shared with other processes. Where no thread of this process holds such a lock,
+/// or posts such a semaphore, one of another process may.
+fn shared(analysis: &Analysis) -> BTreeSet<ObjectId> {
+    let noted = |object: &analysis::Object| {
+        analysis.notes.contains(&(object.process, object.address, baton_trace::notes::PROCESS_SHARED))
+    };
+    let locks = analysis.locks.iter().filter(|lock| lock.is_shared).map(|lock| lock.id);
+    let others = analysis.waitables.iter().filter(|one| noted(&one.object)).map(|one| one.id);
+    locks.chain(others).collect()
+}
 
 /// A word for the kind of a step, and the indices of the lock or of the other object that the step
 /// concerns.
@@ -34,6 +47,7 @@ pub(super) fn path(
 ) -> model::CriticalPath {
     let locks = places(analysis.locks.iter().map(|lock| lock.id));
     let waitables = places(analysis.waitables.iter().map(|waitable| waitable.id));
+    let shared = shared(analysis);
     let of = |word, object: &Option<ObjectId>| -> What {
         (word, object.and_then(|o| locks.get(&o).copied()), object.and_then(|o| waitables.get(&o).copied()))
     };
@@ -45,12 +59,59 @@ pub(super) fn path(
         Doing::OffCpu(OffCpu::Recorder) => ("recorder", None, None),
         Doing::OffCpu(OffCpu::Unknown) => ("off-cpu", None, None),
         Doing::Awaited { kind, object, off } => of(awaited(*kind, *off), &Some(*object)),
+        Doing::HandOff { kind: WaitKind::Lock, object } | Doing::Waiting { object, .. }
+            if object.is_some_and(|object| shared.contains(&object)) =>
+        {
+            of(SHARED, object)
+        }
         Doing::HandOff { kind, object } => of(hand_off(*kind), object),
         Doing::Waiting { kind, object } => of(waiting(*kind), object),
         Doing::Vain { object } if locks.contains_key(object) => of(POLLING, &Some(*object)),
         Doing::Vain { object } => of(FUTILE, &Some(*object)),
     };
     let ns = |ticks| nanos(&trace.clock, ticks);
+    let parts = parts(path, &locks, libc_code, &what, ns);
+    let mut steps: Vec<PathStep> = path
+        .segments
+        .iter()
+        .map(|s| {
+            let (kind, lock, waitable) = what(&s.doing);
+            let (start_ns, end_ns) = (ns(s.begin), ns(s.end));
+            PathStep { thread: s.thread.0, kind: kind.to_owned(), lock, waitable, start_ns, end_ns }
+        })
+        .collect();
+    let steps_total = steps.len() as u64;
+    if steps.len() > STEPS {
+        steps = thin(&steps);
+    }
+    let nested = nested(path, &locks, ns);
+    let sections = sections(path, ns);
+    let ready = Ready::of(trace, path);
+    let (ready_ns, ready_left_ns, ready_bound_ns) = (ns(ready.all), ns(ready.left.free), ns(ready.left.bound));
+    let length_ns = ns(path.time(|_| true));
+    model::CriticalPath {
+        length_ns,
+        parts,
+        sections,
+        nested,
+        steps,
+        steps_total,
+        ready_ns,
+        ready_left_ns,
+        ready_bound_ns,
+        bound_thread: ready.most_bound(),
+        beside: Vec::new(),
+    }
+}
+
+/// The path's time by what happens, the greatest part first.
+fn parts(
+    path: &CriticalPath,
+    locks: &BTreeMap<ObjectId, u32>,
+    libc_code: &BTreeMap<u32, Ticks>,
+    what: impl Fn(&Doing) -> What,
+    ns: impl Fn(Ticks) -> Nanos,
+) -> Vec<PathPart> {
     let mut parts: BTreeMap<What, Ticks> = BTreeMap::new();
     let mut waited_for: BTreeMap<What, Ticks> = BTreeMap::new();
     for segment in &path.segments {
@@ -77,7 +138,7 @@ pub(super) fn path(
         *running = running.since(inside);
         *parts.entry(("libc-lock-code", None, Some(*waitable))).or_default() += inside;
     }
-    let mut parts: Vec<PathPart> = parts
+    let mut sorted: Vec<PathPart> = parts
         .into_iter()
         .filter(|(_, time)| *time > Ticks(0))
         .map(|(what, time)| {
@@ -86,25 +147,19 @@ pub(super) fn path(
             PathPart { kind: kind.to_owned(), lock, waitable, total_ns: ns(time), waited_for_ns }
         })
         .collect();
-    parts.sort_by_key(|p| Reverse(p.total_ns));
-    let mut steps: Vec<PathStep> = path
-        .segments
-        .iter()
-        .map(|s| {
-            let (kind, lock, waitable) = what(&s.doing);
-            let (start_ns, end_ns) = (ns(s.begin), ns(s.end));
-            PathStep { thread: s.thread.0, kind: kind.to_owned(), lock, waitable, start_ns, end_ns }
-        })
-        .collect();
-    let steps_total = steps.len() as u64;
-    if steps.len() > STEPS {
-        steps = thin(&steps);
-    }
-    let nested = nested(path, &locks, ns);
-    let sections = sections(path, ns);
-    let (ready, left) = ready(trace, path);
-    let (ready_ns, ready_left_ns, length_ns) = (ns(ready), ns(left), ns(path.time(|_| true)));
-    model::CriticalPath { length_ns, parts, sections, nested, steps, steps_total, ready_ns, ready_left_ns }
+    sorted.sort_by_key(|p| Reverse(p.total_ns));
+    sorted
+}
+
+/// The places where the path's thread was blocked while other threads were at work.
+pub(super) fn beside(names: &mut Names, path: &CriticalPath) -> Vec<model::Beside> {
+    let clock = &names.trace.clock;
+    let mut one = |from: &analysis::Beside| model::Beside {
+        call: from.call.to_owned(),
+        at: names.site_place(from.process, from.site),
+        total_ns: nanos(clock, from.time),
+    };
+    path.beside.iter().map(&mut one).collect()
 }
 
 /// The path's time in critical sections of any lock, by activity.
@@ -131,13 +186,35 @@ fn nested(path: &CriticalPath, locks: &BTreeMap<ObjectId, u32>, ns: impl Fn(Tick
     parts
 }
 
-/// The path's time ready to run without a CPU, and the part of that time in which the program left
-/// a CPU to others.
-fn ready(trace: &Trace, path: &CriticalPath) -> (Ticks, Ticks) {
-    let left = LeftCpus::of(trace);
-    let ready: Vec<_> = path.segments.iter().filter(|s| s.doing == Doing::OffCpu(OffCpu::Ready)).collect();
-    let all = ready.iter().map(|s| s.end.since(s.begin)).sum();
-    (all, ready.iter().map(|s| left.overlap(s.begin, s.end)).sum())
+/// The path's time ready to run without a CPU.
+struct Ready {
+    all: Ticks,
+    /// The part in which the program left a CPU to others.
+    left: Left,
+    /// For each thread, the time in which it was bound to other CPUs than the one that was left.
+    bound: BTreeMap<ThreadIndex, Ticks>,
+}
+
+impl Ready {
+    fn of(trace: &Trace, path: &CriticalPath) -> Ready {
+        let parts: Vec<_> = path.segments.iter().filter(|s| s.doing == Doing::OffCpu(OffCpu::Ready)).collect();
+        let cpus = LeftCpus::of(trace, &parts.iter().map(|part| part.thread).collect());
+        let mut ready = Ready { all: Ticks(0), left: Left::default(), bound: BTreeMap::new() };
+        for part in parts {
+            let left = cpus.overlap(part.thread, part.begin, part.end);
+            ready.all += part.end.since(part.begin);
+            ready.left.free += left.free;
+            ready.left.bound += left.bound;
+            *ready.bound.entry(part.thread).or_default() += left.bound;
+        }
+        ready
+    }
+
+    /// The thread that was bound for most of the path's time, if one was.
+    fn most_bound(&self) -> Option<u32> {
+        let most = self.bound.iter().max_by_key(|(_, time)| **time)?;
+        (*most.1 > Ticks(0)).then_some(most.0.0)
+    }
 }
 
 /// The words for the parts of time along threads. Each entry has the word for time outside of

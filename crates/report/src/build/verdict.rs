@@ -3,8 +3,9 @@
 
 use super::cannot_tell::{self, Unseen, most_outside};
 use super::heaviest::{Heaviest, heaviest};
+use super::kinds::{SECTION, SHARED};
 use super::own_locks::{self, WORTH_A_STEP};
-use super::{starved, vain};
+use super::{bound, starved, vain};
 use crate::format::{duration, percent};
 use crate::model::{NextStep, Report, Share, Verdict, WORTH_A_LOCK, ratio};
 use baton_units::Nanos;
@@ -12,11 +13,12 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// The causes that can limit a program, each with the phrase for it.
-const LIMITS: [(&str, &str); 14] = [
+const LIMITS: [(&str, &str); 15] = [
     ("running", "on a CPU, outside of critical sections"),
     ("sections", "in critical sections"),
     ("competition", "competition for locks: hand-offs and waits while a lock is free"),
     ("ready", "ready, while the program's own threads had the CPUs"),
+    (bound::LIMIT, "ready, while the thread may not use the CPUs that ran none of the program's threads"),
     (OTHERS, "ready, while a CPU ran none of the program's threads"),
     ("blocked", "blocked outside of what Baton sees"),
     ("calls", "blocked in calls for input, output or sleep"),
@@ -42,9 +44,6 @@ const RECORDER: &str = "recorder";
 /// and had no CPU. It is a bound, because with more CPUs the program would have another path.
 const NO_CPU: &str = "if each ready thread had had a CPU at once, which is a bound and no forecast";
 
-/// The prefix of the kinds of time in critical sections.
-const SECTION: &str = "critical-section";
-
 /// The limit to which a kind of time on the path belongs.
 fn limit(kind: &str) -> &str {
     match kind {
@@ -56,6 +55,7 @@ fn limit(kind: &str) -> &str {
         "critical-section-ready" => "ready",
         "critical-section-recorder" => RECORDER,
         "call" => "calls",
+        SHARED => "blocked",
         futex if futex.starts_with("futex-") => "futex",
         lock if lock.starts_with("libc-lock-") => "libc-lock",
         "lock-hand-off" | "lock-wait" => "competition",
@@ -84,7 +84,7 @@ pub(super) fn verdict(report: &Report, place: &str) -> Verdict {
         limit: limit.to_owned(),
         headline: headline + &others(report, &shares),
         gains: gains(report, &shares, lock.as_ref(), &unseen),
-        next: next(report, &shares, lock.as_ref(), place),
+        next: next(report, &shares, lock.as_ref(), &unseen, place),
         doubts: report.limits.disturbed.iter().cloned().collect(),
         most_by_lock,
         unseen_share: unseen.share,
@@ -126,9 +126,11 @@ fn shares(report: &Report) -> Vec<Share> {
         *sums.entry(limit(own)).or_default() += section.total_ns - section.waited_for_ns;
     }
     let ready = sums.get("ready").copied().unwrap_or_default();
-    let others = Nanos((ready.0 as f64 * ratio(path.ready_left_ns.0, path.ready_ns.0)).round() as u64);
-    sums.insert("ready", ready - others);
+    let part = |of: Nanos| Nanos((ready.0 as f64 * ratio(of.0, path.ready_ns.0)).round() as u64);
+    let (others, bound) = (part(path.ready_left_ns), part(path.ready_bound_ns));
+    sums.insert("ready", Nanos(ready.0.saturating_sub(others.0 + bound.0)));
     sums.insert(OTHERS, others);
+    sums.insert(bound::LIMIT, bound);
     let all = path.length_ns.0.max(sums.values().map(|ns| ns.0).sum());
     let share = |(limit, name): &(&str, &str)| {
         let total_ns = sums.get(limit).copied().filter(|total| *total > Nanos(0))?;
@@ -168,6 +170,7 @@ fn headline(report: &Report, most: &Share, lock: Option<&Heaviest<'_>>) -> Strin
             report.threads.len(),
             report.run.host.cpus
         ),
+        (bound::LIMIT, _) => bound::headline(report, most),
         ("blocked", _) => format!(
             "Waits outside of what Baton sees limit it: for {share} of its critical path the thread was blocked{}.",
             most_outside(report)
@@ -218,6 +221,7 @@ fn gains(report: &Report, shares: &[Share], lock: Option<&Heaviest<'_>>, unseen:
         ),
     }];
     out.extend(own_locks::gains(report, shares));
+    out.extend(bound::gains(report, shares));
     out.extend(vain::gains(report));
     if let Some(lock) = lock.filter(|lock| lock.share >= 0.001) {
         let count = if lock.locks > 1 { format!(" ({} locks)", lock.locks) } else { String::new() };
@@ -225,7 +229,8 @@ fn gains(report: &Report, shares: &[Share], lock: Option<&Heaviest<'_>>, unseen:
     }
     let ready = of("ready").map(|share| (NO_CPU, share));
     let calls = of("calls").map(|share| ("by shorter input, output or sleep", share));
-    let blocked = of("blocked").map(|share| ("by shorter waits outside", share));
+    let blocked =
+        of("blocked").filter(|_| !unseen.may_wait_for_threads()).map(|share| ("by shorter waits outside", share));
     for (how, share) in ready.into_iter().chain(calls).chain(blocked).filter(|(_, share)| share.share >= WORTH_A_STEP) {
         out.push(format!("{how}: {}", at_most(share.share)));
     }
@@ -244,7 +249,13 @@ fn nothing(report: &Report, all: &str) -> String {
     }
 }
 
-fn next(report: &Report, shares: &[Share], lock: Option<&Heaviest<'_>>, place: &str) -> Vec<NextStep> {
+fn next(
+    report: &Report,
+    shares: &[Share],
+    lock: Option<&Heaviest<'_>>,
+    unseen: &Unseen<'_>,
+    place: &str,
+) -> Vec<NextStep> {
     let share = |limit: &str| shares.iter().find(|share| share.limit == limit).map_or(0.0, |share| share.share);
     let command = crate::format::shell(&report.run.command);
     let step = |text: String, command: Option<String>| NextStep { text, command };
@@ -253,7 +264,7 @@ fn next(report: &Report, shares: &[Share], lock: Option<&Heaviest<'_>>, place: &
     steps.extend(vain::next(report, place));
     let starving = starved::starving(report);
     let competition = most_by_lock(report);
-    if competition >= WORTH_A_LOCK {
+    if competition >= WORTH_A_LOCK && !unseen.may_wait_for_threads() {
         let text = "measure whether another lock makes it faster".to_owned();
         steps.push((competition, step(text, Some(format!("baton try {}", crate::format::quoted(place))))));
     }
@@ -269,7 +280,9 @@ fn next(report: &Report, shares: &[Share], lock: Option<&Heaviest<'_>>, place: &
         let share = lock.filter(|lock| lock.number == starving.number).map_or(0.0, |lock| lock.share);
         steps.push((share.max(WORTH_A_STEP) * 1.01, starving.next(place)));
     }
-    if share("blocked") >= WORTH_A_STEP {
+    steps.extend(unseen.next(report, place).into_iter().map(|step| (share("blocked"), step)));
+    steps.extend(bound::next(report, shares));
+    if share("blocked") >= WORTH_A_STEP && !unseen.may_wait_for_threads() {
         steps.push((
             share("blocked"),
             step(

@@ -17,7 +17,7 @@ mod verdict;
 
 pub use openmp::{CameLast, ParallelRegion, TaskSite};
 pub use outside::Outside;
-pub use path::{Background, CriticalPath, NestedPart, PathPart, PathStep, SectionTime};
+pub use path::{Background, Beside, CriticalPath, NestedPart, PathPart, PathStep, SectionTime};
 pub use requests::{BusiestLock, Latency, PROGRESS, Progress, RequestPart, Requests, Serving, SlowPart, SlowRequest};
 pub use run::{Clock, Dilation, Host, Limits, Note, Process, ProgramRun};
 pub use standstill::{Held, LockOrder, OrderStep, StandingThread, Standstill};
@@ -137,6 +137,9 @@ pub struct Lock {
     pub pid: u32,
     /// The address, in hexadecimal.
     pub address: String,
+    /// Whether other processes may use the lock, too (a process-shared mutex).
+    #[serde(default)]
+    pub process_shared: bool,
     /// The figures of this lock.
     #[serde(flatten)]
     pub usage: Usage,

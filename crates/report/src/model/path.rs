@@ -29,6 +29,28 @@ pub struct CriticalPath {
     /// idle, or ran other programs.
     #[serde(default)]
     pub ready_left_ns: Nanos,
+    /// The part of `ready_ns` in which only CPUs that the thread may not use ran none of the program's
+    /// threads.
+    #[serde(default)]
+    pub ready_bound_ns: Nanos,
+    /// The thread with the greatest part of `ready_bound_ns`; `null` if there is none.
+    #[serde(default)]
+    pub bound_thread: Option<u32>,
+    /// Places where the path's thread was blocked in a call while other threads were at work, so that
+    /// what it waited for is not known. Their time is among `blocked`.
+    #[serde(default)]
+    pub beside: Vec<Beside>,
+}
+
+/// A place where the path's thread was blocked while other threads were at work.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Beside {
+    /// The call: the name of the C function.
+    pub call: String,
+    /// The place in the code, if it is known.
+    pub at: Option<String>,
+    /// The path's time there.
+    pub total_ns: Nanos,
 }
 
 /// A share of the critical path.
@@ -99,10 +121,19 @@ pub struct PathStep {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Background {
     pub thread: u32,
-    /// The thread that joined this thread.
+    /// The thread that joined this thread, or that ended the process.
     pub joiner: u32,
     /// The time at which the joiner began to wait for this thread's end, or for that of the first
-    /// of several like threads that it joined in a row.
+    /// of several like threads that it joined in a row. If no thread joined it, the time at which the
+    /// process ended.
     pub joined_ns: Nanos,
     pub ended_ns: Nanos,
+    /// Whether a thread joined it; otherwise it lived until the process ended.
+    #[serde(default = "yes")]
+    pub joined: bool,
+}
+
+/// Reports of older versions have joined threads only.
+fn yes() -> bool {
+    true
 }

@@ -9,7 +9,8 @@ pub struct Standstill {
     /// `deadlock`: threads wait for each other in a circle, or for a lock whose holder has ended.
     /// `nobody-moves`: all threads wait, and no thread of the process can end a wait of another.
     /// `suspected`: the first thread waits, by joins, for a thread at an object that no thread has
-    /// signalled for half of the process's life, and other threads go on.
+    /// signalled for half of the process's life, and other threads go on; or all threads wait, and a
+    /// signal's handler may let one go on.
     pub kind: String,
     /// What happened, as a sentence or two.
     pub headline: String,

@@ -36,6 +36,9 @@ pub(super) fn background(report: &Report) -> String {
         |thread: u32| report.threads.get(thread as usize).map_or_else(|| thread.to_string(), |one| one.name.clone());
     let of = |one: &Background| {
         let (thread, joiner) = (name(one.thread), name(one.joiner));
+        if !one.joined {
+            return format!("{thread} (thread {}) went on until {joiner} ended the process", one.thread);
+        }
         format!(
             "{thread} (thread {}) ended {} after {joiner} had come to join it",
             one.thread,
@@ -88,6 +91,7 @@ fn part(report: &Report, part: &PathPart) -> String {
         }
         "futile-wake-ups" => return format!("cost of futile wake-ups at {of}"),
         "polling" => return format!("cost of polling under {of}"),
+        "shared-wait" => return format!("waits for {of}, which other processes use, too"),
         other if of.is_empty() => return other.replace('-', " "),
         other => return format!("{} of {of}", other.replace('-', " ")),
     };

@@ -20,3 +20,4 @@ mod servers;
 mod standstill;
 mod symbols;
 mod terminal;
+mod unseen;

@@ -19,6 +19,10 @@
 //!   equal shares of the work end at about the same time, so that the last of them seem to end when
 //!   they are joined.
 //!
+//! A thread that no thread joins may live on until another one ends the process ([`What::Exit`]). It
+//! is a background thread if it was still going round in its loop then, by the rules above, and acts
+//! on other threads through locks alone: the end of the process takes the place of the join.
+//!
 //! Threads that take their locks through one function of the program (a wrapper) come to the same
 //! place there, though they do different things. Such threads are no peers if different calls
 //! created them, and either their locks begin at different places ([`Lives`]), or they waited with
@@ -26,7 +30,7 @@
 
 use super::lock_lives::Lives;
 use crate::clock::Ticks;
-use crate::event::{Event, SiteId, ThreadIndex, What};
+use crate::event::{Event, FutexEnd, SiteId, ThreadIndex, WakeReason, What};
 use crate::process::ProcessIndex;
 use crate::trace::Trace;
 use std::collections::{BTreeMap, BTreeSet};
@@ -39,18 +43,20 @@ const TURNS: u64 = 3;
 /// came.
 const ASLEEP: u64 = 10;
 
-/// A background thread, and the join that it ends with.
+/// A background thread, and the join or the end of the process that it ends with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Background {
     /// The background thread.
     pub thread: ThreadIndex,
-    /// The thread that waited for its end.
+    /// The thread that waited for its end, or that ended the process.
     pub joiner: ThreadIndex,
     /// When the joiner began to wait; if it joined several peers one after the other, when it began
-    /// to wait for the first of them.
+    /// to wait for the first of them. If the thread lived until the process ended, the time of that.
     pub came: Ticks,
     /// When the background thread ended.
     pub ended: Ticks,
+    /// Whether a thread waited for its end.
+    pub joined: bool,
     /// The place to which the background thread comes once in each turn of its loop; `None` if no
     /// place is known.
     pub turns_at: Option<LoopPoint>,
@@ -97,6 +103,11 @@ pub fn background(trace: &Trace) -> Vec<Background> {
             if let Some(one) = walk.judge(trace, joiner, number) {
                 found.insert(one.thread, one);
             }
+        }
+    }
+    for thread in (0..walk.threads.len() as u32).map(ThreadIndex) {
+        if let Some(one) = walk.judge_at_exit(trace, thread) {
+            found.entry(thread).or_insert(one);
         }
     }
     keep_those_that_went_round(trace, &mut found);
@@ -179,6 +190,9 @@ struct Life {
     /// The locks held, counted with each repeated acquisition.
     held: u32,
     places: BTreeMap<LoopPoint, Visits>,
+    /// Whether the thread did something for other threads, or got something from them, other than by
+    /// locks.
+    serves: bool,
     /// The call that created the thread, with its callers.
     created_at: Option<SiteId>,
     creating: Option<SiteId>,
@@ -256,6 +270,8 @@ fn are_apart(mine: &BTreeSet<SiteId>, theirs: &BTreeSet<SiteId>) -> bool {
 
 struct Walk {
     threads: Vec<Life>,
+    /// For each process, the thread that ended it, and when.
+    exits: BTreeMap<ProcessIndex, (ThreadIndex, Ticks)>,
     alive: BTreeMap<(ProcessIndex, u64), ThreadIndex>,
     /// Calls that have created a thread that has not yet started.
     created: BTreeMap<(ProcessIndex, u64), SiteId>,
@@ -266,6 +282,7 @@ impl Walk {
     fn of(trace: &Trace) -> Walk {
         Walk {
             threads: trace.threads.iter().map(|_| Life::default()).collect(),
+            exits: BTreeMap::new(),
             alive: BTreeMap::new(),
             created: BTreeMap::new(),
             locks: Lives::default(),
@@ -298,6 +315,7 @@ impl Walk {
         match event.what {
             What::ThreadStart { handle } => self.started(event.thread, (process, handle)),
             What::Created { handle, error: 0 } => self.created(event.thread, (process, handle)),
+            What::Exit => drop(self.exits.insert(process, (event.thread, now))),
             _ => {}
         }
         self.locks.follow(&event.what, process);
@@ -307,6 +325,7 @@ impl Walk {
         };
         let Some(life) = self.threads.get_mut(event.thread.index()) else { return };
         life.began.get_or_insert(now);
+        life.serves |= serves(&event.what);
         if let Some(place) = life.goes_to(&event.what) {
             life.came_to(place, now, self.locks.released(&event.what, process));
         }
@@ -348,7 +367,8 @@ impl Walk {
             return None;
         }
         let turns = life.turns();
-        let found = |came| Background { thread, joiner, came, ended, turns_at: turns.map(|(place, _)| place) };
+        let turns_at = turns.map(|(place, _)| place);
+        let found = |came| Background { thread, joiner, came, ended, joined: true, turns_at };
         if ends.is_some_and(|ends| is_named(&ends.background, trace, thread)) {
             return Some(found(join.begin));
         }
@@ -363,5 +383,54 @@ impl Walk {
             }
         };
         (soon && !life.shares_a_place_with(self.life(joiner))).then(|| found(came))
+    }
+
+    /// Judges a thread that no thread joined, and that lived until its process ended. The end of a
+    /// process that no thread says to have ended it counts only for threads that the user named.
+    fn judge_at_exit(&self, trace: &Trace, thread: ThreadIndex) -> Option<Background> {
+        let (life, process) = (self.life(thread), trace.process_of(thread));
+        let ends = trace.meta.as_ref().map(|meta| &meta.ends);
+        let until = ends.is_some_and(|ends| is_named(&ends.until, trace, thread));
+        life.began.filter(|_| life.ended.is_none() && !until)?;
+        let exit = self.exits.get(&process).copied();
+        let named = ends.is_some_and(|ends| is_named(&ends.background, trace, thread));
+        let (joiner, came) = exit.or_else(|| self.first(trace, process).filter(|_| named))?;
+        if joiner == thread {
+            return None;
+        }
+        let turns_at = life.turns().map(|(place, _)| place);
+        let found = Background { thread, joiner, came, ended: came, joined: false, turns_at };
+        let goes_round = |(place, longest): (LoopPoint, Ticks)| {
+            life.places.get(&place).is_some_and(|visits| came.since(visits.last) <= longest)
+        };
+        let seen = life.turns().is_some_and(goes_round) && !life.serves;
+        (named || seen && !life.shares_a_place_with(self.life(joiner))).then_some(found)
+    }
+
+    /// The first thread of a process, and when the last of its threads acted.
+    fn first(&self, trace: &Trace, process: ProcessIndex) -> Option<(ThreadIndex, Ticks)> {
+        let threads = || (0..).map(ThreadIndex).zip(&trace.threads).filter(|(_, thread)| thread.process == process);
+        Some((threads().next()?.0, threads().map(|(_, thread)| thread.last).max()?))
+    }
+}
+
+/// Whether a thread does something for others with this act, or gets something from them, other than
+/// by locks.
+fn serves(what: &What) -> bool {
+    match what {
+        What::CondSignal { .. }
+        | What::CondBroadcast { .. }
+        | What::CondWake { reason: WakeReason::Woken, .. }
+        | What::BarrierArrive { .. }
+        | What::SemPost { .. }
+        | What::SemTake { .. }
+        | What::SemTaken { .. }
+        | What::FutexWake { .. }
+        | What::FutexWaitEnd { end: FutexEnd::Woken, .. }
+        | What::Fork { .. }
+        | What::TaskCreate { .. }
+        | What::Create { .. } => true,
+        What::Called { call, .. } => call.file.is_some(),
+        _ => false,
     }
 }

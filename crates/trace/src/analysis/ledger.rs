@@ -17,6 +17,8 @@ pub(super) struct Ledger {
     /// Whether a thread was waiting for the lock when it last became free.
     awaited_at_release: bool,
     settled: Ticks,
+    /// Whether other processes may take the lock, too: a process-shared mutex.
+    pub(super) is_shared: bool,
     pub(super) stats: LockStats,
 }
 
@@ -32,7 +34,8 @@ struct Lost {
 
 impl Ledger {
     pub(super) fn new(now: Ticks) -> Ledger {
-        Ledger { account: Account::new(now), awaited_at_release: false, settled: now, stats: LockStats::default() }
+        let (account, stats) = (Account::new(now), LockStats::default());
+        Ledger { account, awaited_at_release: false, settled: now, is_shared: false, stats }
     }
 
     /// Accounts for the time since the last change. `counted` says whether that time lies inside
@@ -223,9 +226,10 @@ impl Ledger {
         }
     }
 
-    /// Whether the lock is free and a thread waits for it.
+    /// Whether the lock is free and a thread waits for it. If other processes may hold the lock, it
+    /// never counts as free.
     pub(super) fn is_free_while_wanted(&self) -> bool {
-        self.account.holders().is_empty() && !self.account.waiters().is_empty()
+        !self.is_shared && self.account.holders().is_empty() && !self.account.waiters().is_empty()
     }
 
     /// Number of waits in progress.

@@ -9,13 +9,14 @@ use super::objects::{Object, ObjectId, ObjectKind, Objects};
 use super::polls::Polls;
 use super::regained::Mutexes;
 use super::regions::{RegionReport, Regions, TaskReport, TaskWaitReport};
-use super::slept::{OffInWait, has_slept};
+use super::slept::OffInWait;
 use super::stats::{LockStats, ThreadLockStats};
 use super::vain::Vain;
 use super::waits::{WaitableReport, WaitableStats};
 use super::window::Window;
-use crate::clock::{Clock, Ticks};
-use crate::event::{Event, How, SiteId, ThreadIndex, What};
+use crate::clock::Ticks;
+use crate::event::{Address, Event, How, SiteId, ThreadIndex, What};
+use crate::notes;
 use crate::process::ProcessIndex;
 use crate::trace::Trace;
 use baton_units::Nanos;
@@ -57,6 +58,8 @@ pub struct LockReport {
     pub id: ObjectId,
     /// Process, address and kind of the lock.
     pub object: Object,
+    /// Whether other processes may take the lock, too: a process-shared mutex.
+    pub is_shared: bool,
     /// Figures of the lock.
     pub stats: LockStats,
 }
@@ -293,13 +296,8 @@ impl<'a> Walk<'a> {
                         classify(&mut ledger.stats, state, id, waited, how);
                         let used = state.off.used(waited).filter(|_| state.to_classify.is_none());
                         if let Some(used) = used {
-                            decide(
-                                &mut ledger.stats,
-                                &self.trace.clock,
-                                waited,
-                                self.trace.clock.nanos(used.0),
-                                !how.known,
-                            );
+                            let clock = &self.trace.clock;
+                            ledger.stats.used(clock, waited, clock.nanos(used.0), !how.known);
                         }
                     }
                 }
@@ -355,7 +353,7 @@ impl<'a> Walk<'a> {
                 let Some((id, waited, before, unknown)) = state.to_classify.take() else { return };
                 if let Book::Lock(ledger) = &mut self.books[id.index()] {
                     let used = Nanos(ns.saturating_sub(before));
-                    decide(&mut ledger.stats, &self.trace.clock, waited, used, unknown);
+                    ledger.stats.used(&self.trace.clock, waited, used, unknown);
                 }
             }
             What::OffCpu { .. } | What::OnCpu { .. } => {
@@ -370,6 +368,7 @@ impl<'a> Walk<'a> {
             What::Pause { ticks } if self.counted => self.pauses += Ticks(ticks),
             What::Note { address, code } => {
                 self.notes.insert((process, address, code));
+                self.noted(process, address, code, event.time);
             }
             What::ThreadEnd { .. } => {
                 state.ended = true;
@@ -384,6 +383,17 @@ impl<'a> Walk<'a> {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// Notes that a lock is shared with other processes: while no thread of this one holds it, a thread
+    /// of another may.
+    fn noted(&mut self, process: ProcessIndex, address: Address, code: u32, now: Ticks) {
+        let id = self.objects.living(process, address).filter(|_| code == notes::PROCESS_SHARED);
+        if let Some(Book::Lock(ledger)) = id.and_then(|id| self.books.get_mut(id.index())) {
+            let before = ledger.is_free_while_wanted();
+            ledger.is_shared = true;
+            self.free.change(now, before, ledger.is_free_while_wanted(), self.window);
         }
     }
 
@@ -447,7 +457,7 @@ impl<'a> Walk<'a> {
             match book {
                 Book::Lock(mut ledger) => {
                     ledger.stats.anomalies.unfinished_waits += ledger.waiting() as u64;
-                    locks.push(LockReport { id, object, stats: ledger.stats });
+                    locks.push(LockReport { id, object, is_shared: ledger.is_shared, stats: ledger.stats });
                 }
                 Book::Waitable(stats) => waitables.push(WaitableReport { id, object, stats: *stats }),
             }
@@ -494,15 +504,4 @@ fn classify(stats: &mut LockStats, state: &mut ThreadState, id: ObjectId, waited
         (false, _) => stats.entered_unknown += 1,
     }
     state.to_classify = state.cpu_ns.take().map(|before| (id, waited, before, !how.known));
-}
-
-/// Counts the CPU time `used` in a wait. With `unknown`, it also decides whether the thread slept.
-fn decide(stats: &mut LockStats, clock: &Clock, waited: Ticks, used: Nanos, unknown: bool) {
-    stats.wait_cpu_ns += used.0;
-    if unknown {
-        let slept = has_slept(clock.nanos(waited.0), used);
-        stats.entered_sleeping += u64::from(slept);
-        stats.entered_spinning += u64::from(!slept);
-        stats.entered_unknown -= 1;
-    }
 }

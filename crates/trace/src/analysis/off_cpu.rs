@@ -9,6 +9,11 @@
 //! unused time is put into the longest gaps between the thread's events there. A thread with
 //! neither source is assumed to have run, and [`Known::Nothing`] says so.
 //!
+//! The kernel's reports of a thread's switches may have been lost for a while, in which the trace has
+//! the thread off its CPU for an unknown reason ([`OffReason::Unknown`]). Recorded calls in that time
+//! count as blocked. The CPU times around it tell how much of the rest counts as off the CPU; where in
+//! the rest that was is unknown ([`Known::HowMuch`]).
+//!
 //! Time inside a wait that the trace shows belongs to that wait, and is not counted here.
 //!
 //! After a thread's last event there is neither source. If the launcher saw that no thread of the
@@ -128,6 +133,19 @@ const GAPS: usize = 16;
 const LEAST: u64 = 2_000;
 const LEAST_SHARE: u64 = 100;
 
+/// What is known of the times in which the kernel's reports of a thread's switches were lost.
+#[derive(Default)]
+struct Lost {
+    /// Whether they are lost at present.
+    open: bool,
+    /// Whether they have ever been lost.
+    any: bool,
+    /// The intervals in `seen` since the last record of CPU time.
+    stretches: Vec<usize>,
+    /// Number of intervals in `seen` at that record.
+    settled: usize,
+}
+
 #[derive(Default)]
 struct ThreadState {
     switched: bool,
@@ -136,6 +154,7 @@ struct ThreadState {
     /// Intervals off the CPU according to CPU times.
     inferred: Vec<OffStretch>,
     off: Option<(Ticks, OffReason)>,
+    lost: Lost,
     /// Number of waits that the thread is in.
     waits: u32,
     /// For each task that the thread runs inside of a wait, the number of waits that are suspended
@@ -164,18 +183,13 @@ impl ThreadState {
             What::OffCpu { reason, .. } => {
                 self.switched = true;
                 self.off = (self.waits == 0).then_some((now, reason));
+                self.lost.open |= reason == OffReason::Unknown;
                 return;
             }
             What::OnCpu { .. } => {
                 self.switched = true;
-                if let Some((begin, reason)) = self.off.take().filter(|(begin, _)| *begin < now) {
-                    let why = match reason {
-                        OffReason::Blocked => OffCpu::Blocked,
-                        OffReason::Preempted => OffCpu::Ready,
-                        OffReason::Unknown => OffCpu::Unknown,
-                    };
-                    self.seen.push(OffStretch { begin, end: now, why, after: self.site, before: None });
-                }
+                self.back(now);
+                self.lost.open = false;
                 return;
             }
             // None of these events is an act of the program.
@@ -192,6 +206,7 @@ impl ThreadState {
             }
             What::CpuTime { ns } => {
                 self.close_gap(now, self.site);
+                self.settle_lost(ns, clock);
                 self.clocked(ns, clock);
                 self.gap_since = (self.waits == 0).then_some(now);
                 return;
@@ -205,6 +220,7 @@ impl ThreadState {
         // Intervals off the CPU inside of the call get the call's site.
         if let (What::Blocked { ticks, .. }, Some(site)) = (event.what, event.what.site()) {
             self.explain(now, ticks, OffCpu::Call, Some(site));
+            self.called(now, ticks, site);
         }
         let site = match event.what {
             What::ThreadEnd { .. } => None,
@@ -216,8 +232,18 @@ impl ThreadState {
         self.site = site;
         self.ended |= matches!(event.what, What::ThreadEnd { .. });
         match event.what.wait_edge() {
-            Some(true) => self.waits += 1,
-            Some(false) => self.waits = self.waits.saturating_sub(1),
+            Some(true) => {
+                if self.lost.open {
+                    self.back(now);
+                }
+                self.waits += 1;
+            }
+            Some(false) => {
+                self.waits = self.waits.saturating_sub(1);
+                if self.lost.open && self.waits == 0 {
+                    self.off = Some((now, OffReason::Unknown));
+                }
+            }
             None => {}
         }
         match event.what {
@@ -226,6 +252,52 @@ impl ThreadState {
             _ => {}
         }
         self.gap_since = (self.waits == 0).then_some(now);
+    }
+
+    /// The interval off the CPU that the thread is in ends, if it is in one.
+    fn back(&mut self, now: Ticks) {
+        let Some((begin, reason)) = self.off.take().filter(|(begin, _)| *begin < now) else { return };
+        let why = match reason {
+            OffReason::Blocked => OffCpu::Blocked,
+            OffReason::Preempted => OffCpu::Ready,
+            OffReason::Unknown => OffCpu::Unknown,
+        };
+        if why == OffCpu::Unknown {
+            self.lost.stretches.push(self.seen.len());
+        }
+        self.seen.push(OffStretch { begin, end: now, why, after: self.site, before: None });
+    }
+
+    /// A call of this length has ended at `now` while the thread's switches were lost.
+    fn called(&mut self, now: Ticks, ticks: u64, site: SiteId) {
+        let Some((since, OffReason::Unknown)) = self.off else { return };
+        let begin = Ticks(now.0.saturating_sub(ticks)).max(since);
+        if begin < now {
+            self.back(begin);
+            self.seen.push(OffStretch { begin, end: now, why: OffCpu::Call, after: Some(site), before: None });
+            self.off = Some((now, OffReason::Unknown));
+        }
+    }
+
+    /// Cuts the intervals in which the switches were lost since the last record of CPU time, so that
+    /// the thread was off its CPU for as long as its CPU time `ns` tells. Called before
+    /// [`ThreadState::clocked`].
+    fn settle_lost(&mut self, ns: u64, clock: &Clock) {
+        let length = |stretch: &OffStretch| stretch.end.since(stretch.begin).0;
+        let from = self.seen.len().min(self.lost.settled);
+        let known: u64 = self.seen[from..].iter().filter(|s| s.why != OffCpu::Unknown).map(length).sum();
+        self.lost.settled = self.seen.len();
+        let stretches = std::mem::take(&mut self.lost.stretches);
+        let Some(before) = self.clocked.filter(|_| !stretches.is_empty()) else { return };
+        self.lost.any = true;
+        let used = clock.ticks(Nanos(ns.saturating_sub(before)));
+        let off = self.between.0.saturating_sub(used).saturating_sub(known);
+        let all: u64 = stretches.iter().map(|at| length(&self.seen[*at])).sum();
+        for at in stretches {
+            let stretch = &mut self.seen[at];
+            let kept = u128::from(length(stretch)) * u128::from(off.min(all)) / u128::from(all.max(1));
+            stretch.begin = Ticks(stretch.end.0 - kept as u64);
+        }
     }
 
     /// Notes why the thread blocked in the intervals that began in the last `ticks` before `now`:
@@ -279,10 +351,15 @@ impl ThreadState {
         self.inferred[from..].sort_by_key(|stretch| stretch.begin);
     }
 
-    fn finish(self, rest: Option<Rest>) -> ThreadOffCpu {
+    fn finish(mut self, rest: Option<Rest>) -> ThreadOffCpu {
+        let known = match self.lost.any || !self.lost.stretches.is_empty() {
+            true => Known::HowMuch,
+            false => Known::All,
+        };
+        self.seen.retain(|stretch| stretch.begin < stretch.end);
         let last = rest.filter(|_| !self.ended).and_then(|rest| self.rested(rest));
         let mut off = match (self.switched, self.timed) {
-            (true, _) => ThreadOffCpu { known: Known::All, stretches: self.seen },
+            (true, _) => ThreadOffCpu { known, stretches: self.seen },
             (false, true) => ThreadOffCpu { known: Known::HowMuch, stretches: self.inferred },
             (false, false) => ThreadOffCpu::default(),
         };

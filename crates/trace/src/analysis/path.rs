@@ -7,8 +7,13 @@
 //! its cause lies before the wait, the chain stays on the waiting thread.
 //!
 //! The end of a background thread ([`super::background()`]) is no cause: the path stays with the thread
-//! that joined it. The chain begins at the end of the thread that ended the program: the first
-//! thread of the process with the last event, if no other thread of that process ended after it.
+//! that joined it. The chain begins at the end of the thread that ended the program: the thread that
+//! left the process with the last event ([`What::Exit`]). Older traces lack that event: there it is
+//! the first thread of that process, if no other thread of the process ended after it.
+//!
+//! A series of sleeps that lasted until other threads had ended ([`super::sleepers()`]) is a wait for
+//! the last of these ends. Processes that the trace has besides the first are connected by forks and
+//! by waits for children (`kin`).
 //!
 //! Along a thread that does not wait for anything the trace shows, time off its CPU
 //! ([`super::off_cpu()`]) is separated from running: ready without a CPU, or blocked by something
@@ -17,12 +22,15 @@
 use super::along::{Along, tell_apart};
 use super::awaited::Awaited;
 use super::background::{Background, background, is_background};
+use super::beside::Beside;
 use super::causes::{Cause, Causes, WaitKind};
+use super::kin::{Kin, KinWait};
 use super::objects::{ObjectId, Objects};
 use super::off_cpu::{ThreadOffCpu, off_cpu};
 use super::regained::Mutexes;
 use super::sections::{Sections, Signalled};
 use super::segment::{Doing, PathSegment};
+use super::sleepers::{Sleeper, Sleepers};
 use super::vain::Vain;
 use super::window::Window;
 use crate::clock::Ticks;
@@ -45,6 +53,9 @@ pub struct CriticalPath {
     /// For a lock, and another lock that threads took while they held the first: the time that the
     /// path runs inside the second lock's sections there.
     pub nested: BTreeMap<(ObjectId, ObjectId), Ticks>,
+    /// Places where the path's thread was blocked in a call while other threads were at work: what it
+    /// waited for is not known. The path has this time as [`OffCpu::Blocked`](super::OffCpu::Blocked).
+    pub beside: Vec<Beside>,
 }
 
 /// An object's share of the path.
@@ -67,10 +78,11 @@ pub struct PathShare {
     pub vain: Ticks,
 }
 
-/// For each process, the end of its first thread, which ends the whole process. A first thread that
-/// other threads outlive is left out.
+/// For each process, the end of the thread that ended it. Where no thread says that it ended the
+/// process, that is the first thread; a first thread that other threads outlive is left out.
 #[derive(Default)]
 struct Exits {
+    said: BTreeMap<ProcessIndex, (ThreadIndex, Ticks, u64)>,
     firsts: BTreeMap<ProcessIndex, ThreadIndex>,
     ends: BTreeMap<ProcessIndex, (ThreadIndex, Ticks, u64)>,
 }
@@ -78,6 +90,9 @@ struct Exits {
 impl Exits {
     fn step(&mut self, event: &Event, process: ProcessIndex, number: u64) {
         let first = *self.firsts.entry(process).or_insert(event.thread);
+        if let What::Exit = event.what {
+            self.said.insert(process, (event.thread, event.time, number));
+        }
         if let What::ThreadEnd { .. } = event.what {
             // A first thread that ended before another thread did not end the process.
             match first == event.thread {
@@ -88,7 +103,7 @@ impl Exits {
     }
 
     fn of(&self, process: ProcessIndex) -> Option<(ThreadIndex, Ticks, u64)> {
-        self.ends.get(&process).copied()
+        self.said.get(&process).or_else(|| self.ends.get(&process)).copied()
     }
 }
 
@@ -118,11 +133,26 @@ impl CriticalPath {
         background: &[Background],
         vain: &Vain,
     ) -> CriticalPath {
-        let mut stops = Stops::of(trace, background, window.end());
+        CriticalPath::from(Stops::of(trace, background, window.end(), Kin::of(trace)), trace, window, off, vain)
+    }
+
+    /// Like [`CriticalPath::with`], but the path does not go from one process to another.
+    pub(super) fn without_kin(
+        trace: &Trace,
+        window: &Window,
+        off: &[ThreadOffCpu],
+        background: &[Background],
+    ) -> CriticalPath {
+        let stops = Stops::of(trace, background, window.end(), Kin::default());
+        CriticalPath::from(stops, trace, window, off, &Vain::default())
+    }
+
+    fn from(mut stops: Stops, trace: &Trace, window: &Window, off: &[ThreadOffCpu], vain: &Vain) -> CriticalPath {
         let along = tell_apart(stops.walk_back(trace), off);
         stops.awaited.settle();
-        let segments = vain.mark(clip(stops.awaited.mark(along), window));
-        let mut path = CriticalPath { segments, ..CriticalPath::default() };
+        let mut segments = vain.mark(clip(stops.awaited.mark(along), window));
+        let beside = Beside::mark(&mut segments, trace, off);
+        let mut path = CriticalPath { segments, beside, ..CriticalPath::default() };
         for segment in &path.segments {
             let length = segment.end.since(segment.begin);
             match segment.doing {
@@ -168,7 +198,7 @@ struct Stops {
 impl Stops {
     /// Collects the waits up to `end`. If `end` lies after the last event, the run ends at `end`,
     /// with threads that wait.
-    fn of(trace: &Trace, background: &[Background], end: Ticks) -> Stops {
+    fn of(trace: &Trace, background: &[Background], end: Ticks, mut kin: Kin) -> Stops {
         let threads = trace.threads.iter().map(|_| Vec::new()).collect();
         let mut stops = Stops { threads, last: None, awaited: Awaited::default(), signalled: Vec::new() };
         let mut mutexes = Mutexes::default();
@@ -176,6 +206,7 @@ impl Stops {
         let mut objects = Objects::new(trace);
         let mut causes = Causes::new();
         let mut lives = vec![(0, false); trace.threads.len()];
+        let (mut sleepers, mut latest) = (Sleepers::of(trace), Ticks(0));
         for event in trace.complete_events() {
             let process = trace.process_of(event.thread);
             let object = objects.follow(&event, process);
@@ -183,10 +214,18 @@ impl Stops {
             let (thread, time, number) = (event.thread, event.time, causes.number());
             let cause = || Cause { thread, time, number, carried: () };
             let regained = mutexes.step(&event, object, ended.as_ref(), cause);
-            stops.last = Some((thread, time, number));
+            sleepers.step(&event, process, number);
+            if let Some(wait) = kin.step(&event, process, number) {
+                stops.add(&event, number, wait);
+            }
+            if !is_background(background, thread) || stops.last.is_none() {
+                stops.last = Some((thread, time, number));
+            }
             exits.step(&event, process, causes.number());
             let life = &mut lives[event.thread.index()];
-            *life = (causes.number(), life.1 || matches!(event.what, What::ThreadEnd { .. }));
+            let out = matches!(event.what, What::ThreadEnd { .. }) || is_background(background, event.thread);
+            *life = (causes.number(), life.1 || out);
+            latest = event.time;
             let Some(ended) = ended else { continue };
             let Some(begin) = ended.begin else { continue };
             if let Some(regained) = regained {
@@ -212,17 +251,34 @@ impl Stops {
                     .map(|c| (c.thread, c.time, c.number)),
             });
         }
+        sleepers.finish().into_iter().for_each(|sleeper| stops.slept(&sleeper));
         let exit = stops.last.and_then(|(last, ..)| exits.of(trace.process_of(last)));
         match stops.last {
-            Some((_, last, _)) if last < end && exit.is_none() => stops.carry(&lives, &mut causes, end),
+            Some(_) if latest < end && exit.is_none() => stops.carry(&lives, &mut causes, end),
             last => stops.last = exit.or(last),
         }
         stops
     }
 
+    /// Adds the wait of one process for another, which `event` ends.
+    fn add(&mut self, event: &Event, number: u64, wait: KinWait) {
+        let KinWait { kind, begin, cause } = wait;
+        let cause = Some((cause.thread, cause.time, cause.number));
+        self.threads[event.thread.index()].push(Stop { number, begin, end: event.time, kind, object: None, cause });
+    }
+
+    /// Adds a series of sleeps, as a wait for the last thread that ended in it.
+    fn slept(&mut self, sleeper: &Sleeper) {
+        let (Some(&end), number, begin) = (sleeper.turns.last(), sleeper.number, sleeper.begin) else { return };
+        let cause = sleeper.ended.last().map(|thread| (*thread, sleeper.last.0, sleeper.last.1));
+        let stop = Stop { number, begin, end, kind: WaitKind::Join, object: None, cause };
+        let waits = &mut self.threads[sleeper.thread.index()];
+        waits.insert(waits.partition_point(|other| other.number <= number), stop);
+    }
+
     /// Lets the path end at `end`: in the thread that acted last among those that wait for nothing,
     /// or, if all wait, in the one that began to wait last. `lives` has the number of each thread's
-    /// last event, and whether the thread has ended.
+    /// last event, and whether the thread has ended or is a background thread.
     fn carry(&mut self, lives: &[(u64, bool)], causes: &mut Causes<()>, end: Ticks) {
         let number = causes.number();
         let living = (0..).map(ThreadIndex).zip(lives).filter(|(_, (last, ended))| *last > 0 && !ended);

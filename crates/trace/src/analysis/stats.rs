@@ -1,9 +1,11 @@
 //! The figures of locks: what is counted and summed for a lock, for a thread at a lock, and for a
 //! call site.
 
+use super::slept::has_slept;
 use super::starved::Starved;
-use crate::clock::Ticks;
+use crate::clock::{Clock, Ticks};
 use crate::event::{SiteId, ThreadIndex};
+use baton_units::Nanos;
 use std::collections::BTreeMap;
 
 /// A distribution of lengths: their count, sum and maximum, and a histogram with a resolution of
@@ -177,6 +179,17 @@ pub struct LockStats {
 }
 
 impl LockStats {
+    /// Counts the CPU time `used` in a wait. With `unknown`, it also decides whether the thread slept.
+    pub(super) fn used(&mut self, clock: &Clock, waited: Ticks, used: Nanos, unknown: bool) {
+        self.wait_cpu_ns += used.0;
+        if unknown {
+            let slept = has_slept(clock.nanos(waited.0), used);
+            self.entered_sleeping += u64::from(slept);
+            self.entered_spinning += u64::from(!slept);
+            self.entered_unknown -= 1;
+        }
+    }
+
     /// Returns BT − ΣCS − ΣCOH − own: 0 if the two ways of accounting agree.
     pub fn residual(&self) -> i128 {
         i128::from(self.blocked.0) - i128::from(self.sections.0) - i128::from(self.overhead.0) - i128::from(self.own.0)

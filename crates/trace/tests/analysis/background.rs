@@ -239,3 +239,58 @@ fn a_function_that_locks_for_others_makes_no_peers() {
     assert!(through_a_wrapper([11, 11], [21, 22]).is_empty(), "locks that begin alike");
     assert!(through_a_wrapper([11, 12], [21, 21]).is_empty(), "workers that one call created");
 }
+
+/// Thread 1 works until 905 and is joined. Thread 2 goes round in a loop when thread 0 ends the process
+/// at 1,000; nothing joins it.
+fn with_heartbeat(serves: bool, exits: bool) -> Program {
+    let mut program = Program::new();
+    program.start(0, 1);
+    program.start(2, 2);
+    (0..10).for_each(|turn| program.hold(10 + 90 * turn, 1, 0x10, 1));
+    (0..10).for_each(|turn| program.hold(5 + 100 * turn, 2, 0x20, 2));
+    if serves {
+        program.push(500, 2, What::SemPost { semaphore: 0x30, site: SiteId(3) });
+    }
+    program.join(20, 905, 1);
+    if exits {
+        program.push(1_000, 0, What::Exit);
+        program.push(1_003, 2, What::Marker { name: 0, value: 0 });
+    }
+    program
+}
+
+#[test]
+fn a_thread_that_goes_round_until_the_process_ends_is_background() {
+    let trace = with_heartbeat(false, true).trace(Ends::default());
+    let all = background(&trace);
+    assert_eq!(found(&trace), [2]);
+    assert_eq!((all[0].joiner.0, all[0].came.0, all[0].ended.0, all[0].joined), (0, 1_000, 1_000, false));
+    // The path ends with the thread that ended the process, whatever acts after that.
+    let path = CriticalPath::of(&trace, &Window::whole(&trace));
+    assert!(path.segments.iter().all(|segment| segment.thread.0 != 2), "{:?}", path.segments);
+    assert_eq!(path.time(|_| true).0, 1_000);
+    assert!(found(&with_heartbeat(true, true).trace(Ends::default())).is_empty(), "it serves other threads");
+    assert!(found(&with_heartbeat(false, false).trace(Ends::default())).is_empty(), "no thread ended the process");
+    let until = Ends { until: vec!["2".into()], ..Ends::default() };
+    assert!(found(&with_heartbeat(false, true).trace(until)).is_empty(), "the user says so");
+}
+
+#[test]
+fn a_named_thread_that_nothing_joins_is_background_even_if_the_process_was_killed() {
+    let named = || Ends { background: vec!["2".into()], ..Ends::default() };
+    let trace = with_heartbeat(true, false).trace(named());
+    assert_eq!(found(&trace), [2]);
+    let mut late = with_heartbeat(true, false);
+    late.hold(2_000, 2, 0x20, 2);
+    let path = CriticalPath::of(&late.trace(named()), &Window::whole(&with_heartbeat(true, false).trace(named())));
+    assert!(path.segments.iter().all(|segment| segment.thread.0 != 2), "{:?}", path.segments);
+}
+
+#[test]
+fn a_thread_that_worked_and_then_only_sleeps_is_not_seen_to_go_round() {
+    let mut program = Program::new();
+    program.start(0, 1);
+    (0..5).for_each(|turn| program.hold(10 + 10 * turn, 1, 0x10, 1));
+    program.push(1_000, 0, What::Exit);
+    assert!(found(&program.trace(Ends::default())).is_empty());
+}

@@ -11,5 +11,6 @@ mod orders;
 mod path;
 mod polls;
 mod requests;
+mod sleepers;
 mod standstill;
 mod vain;

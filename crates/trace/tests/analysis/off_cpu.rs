@@ -189,7 +189,7 @@ fn a_wait_keeps_its_time() {
 /// is left to other programs; if two others run, none is.
 #[test]
 fn a_cpu_is_left_to_others_while_fewer_threads_run_than_there_are_cpus() {
-    use baton_trace::analysis::LeftCpus;
+    use baton_trace::analysis::{Left, LeftCpus};
     let two = |late: bool| {
         let mut trace = TraceBuilder::new(Clock::nanoseconds());
         let mut meta = baton_trace::Meta::default();
@@ -203,10 +203,67 @@ fn a_cpu_is_left_to_others_while_fewer_threads_run_than_there_are_cpus() {
         for thread in 0..if late { 3 } else { 2 } {
             trace.push(Ticks(1_000), ThreadIndex(thread), What::ThreadEnd { handle: u64::from(thread) });
         }
-        LeftCpus::of(&trace.build())
+        LeftCpus::of(&trace.build(), &[ThreadIndex(0)].into())
     };
-    assert_eq!(two(false).overlap(Ticks(100), Ticks(300)), Ticks(200));
-    assert_eq!(two(false).overlap(Ticks(250), Ticks(900)), Ticks(50));
-    assert_eq!(two(false).overlap(Ticks(0), Ticks(1_000)), Ticks(200));
-    assert_eq!(two(true).overlap(Ticks(100), Ticks(300)), Ticks(0));
+    let left = |late, begin, end| two(late).overlap(ThreadIndex(0), Ticks(begin), Ticks(end));
+    let free = |free| Left { free: Ticks(free), bound: Ticks(0) };
+    assert_eq!(left(false, 100, 300), free(200));
+    assert_eq!(left(false, 250, 900), free(50));
+    assert_eq!(left(false, 0, 1_000), free(200));
+    assert_eq!(left(true, 100, 300), free(0));
+}
+
+/// On CPUs 0 and 1, three threads are bound to CPU 0, and thread 0 may use both but sleeps. While
+/// thread 1 is ready, thread 2 runs on CPU 0: CPU 1 is free, and thread 1 may not use it.
+#[test]
+fn a_thread_that_is_bound_to_a_busy_cpu_has_left_no_cpu_to_others() {
+    use baton_trace::Affinity;
+    use baton_trace::analysis::{Left, LeftCpus};
+    let mut trace = TraceBuilder::new(Clock::nanoseconds());
+    for (thread, words) in [(0, 0b11), (1, 0b01), (2, 0b01)] {
+        trace.push(Ticks(0), ThreadIndex(thread), What::ThreadStart { handle: u64::from(thread) });
+        for what in Affinity::records(0, &[words]) {
+            trace.push(Ticks(1), ThreadIndex(thread), what);
+        }
+        trace.push(Ticks(2), ThreadIndex(thread), ON);
+    }
+    trace.push(Ticks(10), ThreadIndex(0), off(OffReason::Blocked));
+    trace.push(Ticks(100), ThreadIndex(1), off(OffReason::Preempted));
+    trace.push(Ticks(200), ThreadIndex(2), off(OffReason::Blocked));
+    trace.push(Ticks(300), ThreadIndex(1), ON);
+    for thread in 0..3 {
+        trace.push(Ticks(1_000), ThreadIndex(thread), What::ThreadEnd { handle: u64::from(thread) });
+    }
+    let left = LeftCpus::of(&trace.build(), &[ThreadIndex(1)].into());
+    let bound = |free, bound| Left { free: Ticks(free), bound: Ticks(bound) };
+    assert_eq!(left.overlap(ThreadIndex(1), Ticks(100), Ticks(200)), bound(0, 100));
+    assert_eq!(left.overlap(ThreadIndex(1), Ticks(200), Ticks(300)), bound(100, 0), "then its own CPU is free");
+}
+
+/// The kernel's reports are lost from 1,000 to 9,000. In that time the thread is in a call of 3,000, and
+/// used its CPU for 4,000 of all 10,000: of the other 5,000 it was off its CPU for 3,000.
+#[test]
+fn where_switches_were_lost_calls_and_cpu_times_tell_as_much_as_they_can() {
+    let lost = |cpu_time: bool| {
+        let mut events = vec![
+            (0, 0, What::ThreadStart { handle: 1 }),
+            (1_000, 0, off(OffReason::Unknown)),
+            (6_000, 0, What::Blocked { site: HERE, ticks: 3_000 }),
+            (9_000, 0, ON),
+            (10_000, 0, What::ThreadEnd { handle: 1 }),
+        ];
+        if cpu_time {
+            events.insert(4, (10_000, 0, What::CpuTime { ns: 4_000 }));
+        }
+        trace(&events)
+    };
+    let told = lost(true);
+    let threads = off_cpu(&told);
+    assert_eq!(threads[0].known, Known::HowMuch);
+    let time = |why| threads[0].stretches.iter().filter(|s| s.why == why).map(|s| s.end.0 - s.begin.0).sum::<u64>();
+    assert_eq!((time(OffCpu::Call), time(OffCpu::Unknown)), (3_000, 3_000), "{threads:?}");
+    let path = CriticalPath::of(&told, &Window::whole(&told));
+    assert_eq!(times(&path), [4_000, 0, 0, 3_000]);
+    // A program that was killed has no CPU time: all of it is unknown.
+    assert_eq!(times(&CriticalPath::of(&lost(false), &Window::whole(&lost(false)))), [2_000, 0, 0, 5_000]);
 }

@@ -177,7 +177,7 @@ fn a_thread_outside_of_waits_could_still_signal() {
     // A thread that the launcher saw and the trace does not know (number 99) could still signal.
     let mut trace = script(2, &[&[(60, 0, join(1))][..], &waits(100, 1)].concat(), Some(SECOND));
     for (threads, finds) in [(vec![1, 2], 1), (vec![1, 2, 99], 0)] {
-        let look = LastLook { pid: 0, threads, still_ns: SECOND / 2 };
+        let look = LastLook { pid: 0, threads, still_ns: SECOND / 2, ..LastLook::default() };
         trace.meta(Meta { extra: look.entry().into_iter().collect(), ..Meta::default() });
         let again = trace;
         let built = again.build();
@@ -290,7 +290,7 @@ fn open_waits_last_to_the_end_of_the_process() {
 #[test]
 fn a_holder_that_was_seen_not_to_run_was_blocked_to_the_end() {
     let mut builder = script(2, &[(10, 0, take(A)), (1_000, 1, want(A))], Some(SECOND));
-    let look = LastLook { pid: 0, threads: vec![1, 2], still_ns: SECOND - 2_000 };
+    let look = LastLook { pid: 0, threads: vec![1, 2], still_ns: SECOND - 2_000, ..LastLook::default() };
     builder.meta(Meta { extra: look.entry().into_iter().collect(), ..Meta::default() });
     let trace: Trace = builder.build();
     let ending = Ending::of(&trace);
@@ -329,4 +329,32 @@ fn a_lost_wake_up_beside_a_thread_that_goes_on_is_suspected() {
     assert_eq!((still.deadlock, still.still, still.suspected), (None, None, Some(Ticks(30))));
     assert_eq!((still.threads.len(), still.moving), (2, 1));
     nothing(3, &onlooker(true));
+}
+
+/// All threads wait for a semaphore that other processes may post, or while another process runs, or while
+/// a handler may post it.
+#[test]
+fn what_another_process_or_a_handler_may_end_is_no_standstill() {
+    let wait = What::SemWait { semaphore: SEM, site: SITE };
+    let init = What::Init { sort: Waitable::Semaphore, address: SEM, site: SITE };
+    let none = What::Attribute { address: SEM, value: 0 };
+    let seen = |shared: bool, children: bool, handlers: u64| {
+        let mut events = vec![(10, 0, init), (11, 0, none), (20, 0, wait)];
+        if shared {
+            let code = baton_trace::notes::PROCESS_SHARED;
+            events.insert(2, (12, 0, What::Note { address: SEM, code }));
+        }
+        let look = LastLook { pid: 0, threads: vec![1], still_ns: 1_000, children, handlers };
+        let mut trace = script(1, &events, Some(SECOND));
+        trace.meta(Meta { extra: look.entry().into_iter().collect(), ..Meta::default() });
+        Ending::of(&trace.build()).standstills
+    };
+    let found = seen(false, false, 0);
+    assert_eq!((found.len(), found[0].still), (1, Some(Ticks(20))));
+    assert!(seen(true, false, 0).is_empty(), "another process may post it");
+    assert!(seen(false, true, 0).is_empty(), "a process that the program started still ran");
+    // SIGINT is signal 2, SIGSEGV 11.
+    let found = seen(false, false, 1 << 1 | 1 << 10);
+    assert_eq!((found[0].still, found[0].suspected, &found[0].handlers[..]), (None, Some(Ticks(20)), &[2][..]));
+    assert_eq!(seen(false, false, 1 << 10)[0].still, Some(Ticks(20)), "a handler of faults posts nothing");
 }

@@ -88,10 +88,18 @@ pub fn init<P: Probe>(m: *const Mutex, at: usize) {
         let code = match unsafe { Mutex::kind_at(m) }.class() {
             Class::Passed(Passed::Robust) => notes::ROBUST,
             Class::Passed(Passed::Priority) => notes::PRIORITY_INHERIT,
-            Class::Passed(Passed::ProcessShared) => notes::PROCESS_SHARED,
+            Class::Passed(Passed::ProcessShared) => return events::shared::<P>(m.addr(), true),
             _ => return,
         };
         events::post::<P>(|_| What::Note { address: m.addr() as Address, code });
+    }
+}
+/// Notes in the trace that the mutex is process-shared, if it is. Another process may have initialised
+/// it, so that no recorded call did.
+pub fn shared_with_others<P: Probe>(m: *const Mutex) {
+    // SAFETY: the program passes a mutex.
+    if P::ON && unsafe { Mutex::kind_at(m) }.class() == Class::Passed(Passed::ProcessShared) {
+        events::shared::<P>(m.addr(), false);
     }
 }
 /// Records that the mutex is about to be destroyed.

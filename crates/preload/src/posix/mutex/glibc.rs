@@ -140,7 +140,10 @@ unsafe fn waiting_for_other<P: Probe>(mutex: *mut Mutex, site: usize, until: boo
         unsafe { real::pthread_mutex_trylock.get()(mutex.cast()) }
     };
     if tried == EBUSY {
-        return contended::<P>(mutex, site, until, wait);
+        return contended::<P>(mutex, site, until, || {
+            events::shared_with_others::<P>(mutex);
+            wait()
+        });
     }
     if is_held(tried) && !is_nested(mutex) {
         events::acquire::<P>(mutex, site);

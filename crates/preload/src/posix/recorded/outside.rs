@@ -82,7 +82,9 @@ calls! {
     pwrite64(file: c_int, from: *const c_void, bytes: usize, at: c_long) -> isize = pwrite, About::File(file);
     connect(file: c_int, address: *const c_void, length: c_uint) -> c_int = connect, About::Nothing;
     flock(file: c_int, operation: c_int) -> c_int = flock, About::Nothing;
-    waitpid(process: c_int, status: *mut c_void, options: c_int) -> c_int = waitpid, About::Nothing;
+    waitpid(process: c_int, status: *mut c_void, options: c_int) -> c_int = waitpid, About::Readiness;
+    wait(status: *mut c_void) -> c_int = waitpid, About::Readiness;
+    wait4(process: c_int, status: *mut c_void, options: c_int, usage: *mut c_void) -> c_int = waitpid, About::Readiness;
 }
 
 /// Forgets the kind of the file, because its number may become that of another file.

@@ -31,6 +31,9 @@ unsafe extern "C-unwind" fn init(semaphore: Semaphore, shared: c_int, value: c_u
     if answer == 0 {
         events::waitable_init::<Recorded>(Waitable::Semaphore, semaphore.addr(), site);
         events::attribute::<Recorded>(semaphore.addr(), value);
+        if shared != 0 {
+            events::shared::<Recorded>(semaphore.addr(), true);
+        }
     }
     answer
 }

@@ -37,7 +37,7 @@ use super::tokens::Tokens;
 use super::track::Raw;
 use crate::program::{Op, Replayability};
 use baton_chip::{Chip, Prices};
-use baton_trace::{Address, Event, Kinds, Lock, ProcessIndex, SiteId, Trace, What};
+use baton_trace::{Address, Event, Kinds, Lock, ProcessIndex, SiteId, Trace, What, notes};
 use locks::Depths;
 use std::collections::{BTreeMap, VecDeque};
 use teams::Teams;
@@ -83,6 +83,8 @@ struct WalkState {
     /// The lock that the thread has just taken, until its next event.
     leaf: Option<Leaf>,
     off_since: Option<(u64, Off)>,
+    /// Whether it is unknown at present when the thread is off its CPU.
+    unknown: bool,
     /// Whether the thread's last event ended a wait, or time that is dropped ([`Walk::skip`]).
     after_wait: bool,
     /// The place in the code at which the thread asked for the lock that it takes next; 0 if
@@ -130,7 +132,7 @@ pub(crate) struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    /// Walks over the trace. `turns` are the times at which the turns of background threads end.
+    /// Walks over the trace. `turns` are the times at which the turns of threads' loops end.
     pub(crate) fn over(trace: &'a Trace, chip: &'a Chip, prices: &'a Prices, turns: Vec<RoundTimes>) -> Walk<'a> {
         let state = || WalkState {
             mode: Mode::Out,
@@ -145,6 +147,7 @@ impl<'a> Walk<'a> {
             cpu: None,
             leaf: None,
             off_since: None,
+            unknown: false,
             after_wait: false,
             site: 0,
             here: None,
@@ -256,7 +259,8 @@ impl<'a> Walk<'a> {
             What::Cpu { cpu } => self.states[id].cpu = Some(cpu),
             What::CpuTime { ns } => self.cpu_time(id, t, ns),
             What::ProbeCost { probe: 0, picoseconds } => self.probe_ps = Some(picoseconds),
-            What::ProbeCost { .. } | What::CondMutex { .. } => {}
+            // The note that other processes use a lock may stand in a wait for it.
+            What::ProbeCost { .. } | What::CondMutex { .. } | What::Note { code: notes::PROCESS_SHARED, .. } => {}
             What::Pause { ticks } => self.pause(id, t, ticks),
             What::Unloaded { start, pages } => {
                 self.objects.forget_between(process, start, start.saturating_add(u64::from(pages) << 12));
@@ -273,11 +277,7 @@ impl<'a> Walk<'a> {
             What::Acquired { lock, mode, .. } => self.acquired(id, t, lock, mode, process),
             What::Timeout { lock, .. } => self.timeout(id, t, lock, process),
             What::Release { lock, mode, .. } => self.release(id, t, lock, mode, process),
-            What::TryFail { .. } | What::SemTryFail { .. } => {
-                self.replayability.events += 1;
-                self.replayability.failed_tries += 1;
-                self.gap(id, t);
-            }
+            What::TryFail { .. } | What::SemTryFail { .. } => self.failed_try(id, t),
             What::LockInit { lock: Lock { address, .. }, .. } | What::Init { address, .. } => {
                 self.gap(id, t);
                 self.objects.forget((process, address));
@@ -304,8 +304,9 @@ impl<'a> Walk<'a> {
                 self.futex(id, t, event.what, process)
             }
             What::LibcWait { .. } => self.libc_wait(),
-            What::LibcTaken { .. } | What::LibcWake { .. } | What::Sample { .. } | What::Called { .. } => {}
-            What::OffCpu { .. } | What::OnCpu { .. } | What::Blocked { .. } | What::Bounded { .. } => self.turn(id, t),
+            What::LibcTaken { .. } | What::LibcWake { .. } | What::Sample { .. } => {}
+            What::Blocked { ticks, .. } => self.blocked(id, t, ticks),
+            What::OffCpu { .. } | What::OnCpu { .. } | What::Called { .. } | What::Bounded { .. } => self.turn(id, t),
             What::Construct { barrier, construct } => self.construct(process, barrier, construct),
             What::Fork { .. }
             | What::TeamBegin { .. }
@@ -320,6 +321,7 @@ impl<'a> Walk<'a> {
             | What::Marker { .. }
             | What::RoiBegin { .. }
             | What::RoiEnd { .. }
+            | What::Exit
             | What::Affinity { .. }
             | What::Note { .. } => self.gap(id, t),
         }
@@ -333,7 +335,14 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Records the end of a turn, if a turn of a background thread ends at `t`.
+    /// Records a try that failed. What the program did next depended on the moment of the try.
+    fn failed_try(&mut self, id: usize, t: u64) {
+        self.replayability.events += 1;
+        self.replayability.failed_tries += 1;
+        self.gap(id, t);
+    }
+
+    /// Records the end of a turn, if a turn of the thread's loop ends at `t`.
     fn turn(&mut self, id: usize, t: u64) {
         if rounds::ends(&mut self.threads[id].turns, t) {
             self.gap(id, t);

@@ -9,18 +9,22 @@ impl Walk<'_> {
     /// whether the event was of this kind.
     pub(super) fn off_cpu(&mut self, id: usize, t: u64, what: What) -> bool {
         match what {
+            // What the thread did is not known, as reports of the kernel were lost: it counts as computing,
+            // outside of recorded calls that blocked ([`Walk::blocked`]).
             What::OffCpu { reason, .. } => {
-                let why = match reason {
-                    OffReason::Blocked => Off::Blocked,
-                    OffReason::Preempted => Off::Ready,
-                    OffReason::Unknown => Off::Unknown,
+                let state = &mut self.states[id];
+                state.unknown = reason == OffReason::Unknown;
+                state.off_since = match reason {
+                    OffReason::Blocked => Some((t, Off::Blocked)),
+                    OffReason::Preempted => Some((t, Off::Ready)),
+                    OffReason::Unknown => None,
                 };
-                self.states[id].off_since = Some((t, why));
                 true
             }
             What::OnCpu { cpu, .. } => {
                 self.states[id].cpu = Some(cpu);
                 self.threads[id].switched = true;
+                self.states[id].unknown = false;
                 if let Some((since, why)) = self.states[id].off_since.take() {
                     self.threads[id].off.push((since, t, why));
                 }
@@ -28,6 +32,15 @@ impl Walk<'_> {
             }
             _ => false,
         }
+    }
+
+    /// Records that a call in which the thread blocked took the last `ticks` before `t`. Where the
+    /// thread's switches are known, they say more. A turn of the thread's loop may end there.
+    pub(super) fn blocked(&mut self, id: usize, t: u64, ticks: u64) {
+        if self.states[id].unknown {
+            self.threads[id].off.push((t.saturating_sub(ticks), t, Off::Blocked));
+        }
+        self.turn(id, t);
     }
 
     /// Records that the recorder took the last `ticks` before `t`. If the thread was blocked within

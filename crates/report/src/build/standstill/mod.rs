@@ -129,7 +129,10 @@ pub(super) fn standstill(scene: &mut Scene<'_, '_>, ending: &Ending) -> Option<m
         circles: most.circles.iter().map(|circle| circle.iter().map(|n| *n as u32).collect()).collect(),
         moving: most.moving,
         other_processes: all.len() as u32 - 1,
-        cures: cure::cures(scene, most),
+        cures: match most.handlers.first() {
+            Some(signal) => vec![text::send(*signal)],
+            None => cure::cures(scene, most),
+        },
         threads,
     })
 }

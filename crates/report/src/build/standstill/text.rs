@@ -17,6 +17,18 @@ pub(super) fn headline(scene: &Scene<'_, '_>, still: &Standstill, threads: &[Sta
         1 => (("The ", "the "), "program".to_owned()),
         _ => (("Process ", "process "), super::pid(scene.names.trace, still.process).to_string()),
     };
+    if let (Some(since), false) = (still.suspected, still.handlers.is_empty()) {
+        let signals: Vec<String> = still.handlers.iter().take(NAMED).map(|signal| signal_name(*signal)).collect();
+        let handler = if still.handlers.len() == 1 { "a handler" } else { "handlers" };
+        return format!(
+            "Cannot tell whether {}{who} stands still since {}: {}. It has {handler} for {}, which may post a semaphore or \
+             wake a futex.",
+            article.1,
+            time(since),
+            parts(scene, still, threads),
+            crate::format::list(&signals.iter().map(String::as_str).collect::<Vec<_>>()),
+        );
+    }
     if let Some(since) = still.suspected {
         return format!(
             "Cannot tell whether {}{who} stands still since {}: {}. {} {} on, and none has signalled that since.",
@@ -42,6 +54,22 @@ pub(super) fn headline(scene: &Scene<'_, '_>, still: &Standstill, threads: &[Sta
         out += &format!(". {} could still go on", threads_phrase(still.moving as usize, "other "));
     }
     out + "."
+}
+
+/// The advice to send a signal that may end a standstill.
+pub(super) fn send(signal: u32) -> String {
+    format!(
+        "send it {} while it waits (`kill -{signal} PID`): if it goes on, it does not stand still",
+        signal_name(signal)
+    )
+}
+
+/// The name of a signal, for those that programs handle most.
+fn signal_name(signal: u32) -> String {
+    let names = [(1, "SIGHUP"), (2, "SIGINT"), (3, "SIGQUIT"), (10, "SIGUSR1"), (12, "SIGUSR2"), (14, "SIGALRM")];
+    let more = [(15, "SIGTERM"), (17, "SIGCHLD"), (29, "SIGIO")];
+    let name = names.iter().chain(&more).find(|(number, _)| *number == signal);
+    name.map_or_else(|| format!("signal {signal}"), |(_, name)| (*name).to_owned())
 }
 
 /// What the first threads hold and wait for, joined, and the number of threads that are not shown.

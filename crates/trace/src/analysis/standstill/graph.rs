@@ -32,7 +32,8 @@ enum Needs {
     End(ThreadIndex),
     /// Any one of the other threads acts.
     Anyone,
-    /// Nothing has to happen: the wait is about to end, or cannot be judged.
+    /// Nothing has to happen: the wait is about to end, or cannot be judged, as other processes may act
+    /// on the object.
     Nothing,
 }
 
@@ -80,8 +81,10 @@ impl<'a> Graph<'a> {
 
     fn needs(&self, thread: ThreadIndex) -> Needs {
         let Some(wait) = self.wait(thread) else { return Needs::Nothing };
+        let shared = wait.object.is_some_and(|object| self.walk.shared.contains(&object));
         match wait.kind {
             WaitKind::Lock | WaitKind::Condition => match self.holders(wait) {
+                holders if holders.is_empty() && shared => Needs::Nothing,
                 holders if holders.is_empty() => Needs::Anyone,
                 holders => Needs::Holders(holders),
             },
@@ -94,6 +97,7 @@ impl<'a> Graph<'a> {
             WaitKind::Barrier if wait.passed && !self.is_of_team(thread) => Needs::Nothing,
             WaitKind::Semaphore if self.has_tokens(wait.object) => Needs::Nothing,
             WaitKind::Start => Needs::Nothing,
+            _ if shared => Needs::Nothing,
             _ => Needs::Anyone,
         }
     }

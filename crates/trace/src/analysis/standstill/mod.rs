@@ -17,6 +17,10 @@
 //!   a condition variable or semaphore that no thread has signalled for half of the process's life,
 //!   and for [`LEAST_REST`] at least, while other threads go on, such as a monitor. One of those
 //!   could still signal the object.
+//! - A process that stands still is only **suspected** to do so if a thread of it waits for a semaphore
+//!   or a futex, and the launcher saw that it has a handler for a signal: the handler may post or wake.
+//! - Objects that are shared with other processes need none of this process's threads: their waits are
+//!   not judged.
 //! - Waits with a deadline end by themselves, and count as threads that can go on.
 //!
 //! Nothing is claimed of a trace in which events are missing.
@@ -92,12 +96,15 @@ fn until(trace: &Trace, walk: &Walk<'_>) -> Option<Ticks> {
     ends.max().filter(|end| *end > trace.span().1)
 }
 
+/// What the launcher saw of this process, if it looked.
+fn look(trace: &Trace, process: ProcessIndex) -> Option<LastLook> {
+    let look = trace.meta.as_ref().and_then(LastLook::of)?;
+    trace.process(process).is_some_and(|p| p.pid == look.pid).then_some(look)
+}
+
 /// Whether the launcher saw threads of this process that the trace does not know.
 fn has_strangers(trace: &Trace, process: ProcessIndex) -> bool {
-    let Some(look) = trace.meta.as_ref().and_then(LastLook::of) else { return false };
-    if trace.process(process).is_none_or(|p| p.pid != look.pid) {
-        return false;
-    }
+    let Some(look) = look(trace, process) else { return false };
     let known: BTreeSet<u32> = trace.threads.iter().filter(|t| t.process == process).map(|t| t.tid).collect();
     look.threads.iter().any(|tid| !known.contains(tid))
 }
@@ -111,7 +118,11 @@ fn standstill(trace: &Trace, walk: &Walk<'_>, process: ProcessIndex) -> Option<S
     let nobody = !all.is_empty() && all.len() == graph.living().len() && !graph.strangers;
     let lasted = end.map(|end| end.since(crowd.last));
     let least = Ticks(trace.clock.ticks(LEAST_REST).max(2 * crowd.longest_rest.0));
-    let still = nobody && lasted.is_some_and(|lasted| lasted >= least);
+    // A process that the program started, and that ran, may yet act on this one.
+    let helped =
+        look(trace, process).is_some_and(|look| look.children && Nanos(look.still_ns) < trace.clock.nanos(least.0));
+    let still = nobody && !helped && lasted.is_some_and(|lasted| lasted >= least);
+    let handlers = if still { handlers(trace, &graph, process, &all) } else { Vec::new() };
     let stuck = if still { all } else { sure };
     if stuck.is_empty() {
         return suspected::standstill(trace, walk, &graph, process);
@@ -120,16 +131,31 @@ fn standstill(trace: &Trace, walk: &Walk<'_>, process: ProcessIndex) -> Option<S
     let order = in_order(&circles, &stuck);
     let place = |thread: &ThreadIndex| order.iter().position(|t| t == thread).unwrap_or(0);
     let threads: Vec<Stuck> = order.iter().filter_map(|t| Some(stuck_of(walk, &graph, *graph.wait(*t)?))).collect();
+    let deadlock = closed(&circles, &threads, &order).into_iter().chain(orphaned(walk, &threads)).min();
+    let doubtful = !handlers.is_empty() && deadlock.is_none();
     Some(Standstill {
         process,
-        deadlock: closed(&circles, &threads, &order).into_iter().chain(orphaned(walk, &threads)).min(),
-        still: still.then_some(crowd.last),
-        suspected: None,
+        deadlock,
+        still: (still && !doubtful).then_some(crowd.last),
+        suspected: doubtful.then_some(crowd.last),
+        handlers,
         end,
         circles: circles.iter().map(|circle| circle.iter().map(place).collect()).collect(),
         moving: (graph.living().len() - order.len()) as u32,
         threads,
     })
+}
+
+/// Returns the signals whose handlers could let one of the `stuck` threads go on. A handler may post a
+/// semaphore and wake a futex, but neither signal a condition variable nor release a lock.
+fn handlers(trace: &Trace, graph: &Graph<'_>, process: ProcessIndex, stuck: &BTreeSet<ThreadIndex>) -> Vec<u32> {
+    let can = |thread: &ThreadIndex| {
+        graph.wait(*thread).is_some_and(|wait| matches!(wait.kind, WaitKind::Semaphore | WaitKind::Futex))
+    };
+    if !stuck.iter().any(can) {
+        return Vec::new();
+    }
+    look(trace, process).map_or_else(Vec::new, |look| look.handled().collect())
 }
 
 /// Returns the stuck threads: those of the circles first, in the circles' order, then the others.

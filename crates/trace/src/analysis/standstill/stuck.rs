@@ -53,8 +53,12 @@ pub struct Standstill {
     pub still: Option<Ticks>,
     /// Since when a thread has waited at a condition variable or semaphore that no thread has
     /// signalled since, while the program's first thread waits for it by joins. Other threads go
-    /// on, so that the program may stand still or not.
+    /// on, so that the program may stand still or not. If no other threads go on, a signal's handler may
+    /// (`handlers`), and this is the time since when no thread has acted.
     pub suspected: Option<Ticks>,
+    /// The signals whose handlers could let a thread go on, for which reason the standstill is only
+    /// suspected.
+    pub handlers: Vec<u32>,
     /// When the process ended, if that is known.
     pub end: Option<Ticks>,
     /// Circles of threads, as indices into `threads`: each thread waits for the next, and the last

@@ -28,6 +28,7 @@ pub(super) fn standstill(
         deadlock: None,
         still: None,
         suspected: Some(since),
+        handlers: Vec::new(),
         end: Some(end),
         circles: Vec::new(),
         moving: (graph.living().len() - chain.len()) as u32,
@@ -54,7 +55,7 @@ fn chain(graph: &Graph<'_>) -> Option<Vec<OpenWait>> {
 /// Whether a signal or post of the object came after the wait had begun: then the object is still
 /// in use, and the program goes on.
 pub(super) fn is_refuted(still: &Standstill) -> bool {
-    let Some(since) = still.suspected else { return false };
+    let Some(since) = still.suspected.filter(|_| still.handlers.is_empty()) else { return false };
     still.threads.iter().any(|stuck| match &stuck.why {
         Why::Condition(signals) => signals.last.is_some_and(|last| last.time >= since),
         Why::Semaphore(posts) => posts.last.is_some_and(|(time, ..)| time >= since),

@@ -7,6 +7,7 @@ use crate::analysis::causes::WaitKind;
 use crate::analysis::objects::{ObjectId, ObjectKind, Objects};
 use crate::clock::Ticks;
 use crate::event::{Address, Event, Mode, SiteId, ThreadIndex, Waitable, What};
+use crate::notes;
 use crate::process::ProcessIndex;
 use crate::trace::Trace;
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,6 +21,8 @@ pub(super) struct Walk<'a> {
     pub(super) crowds: BTreeMap<ProcessIndex, Crowd>,
     /// The thread that last started with each handle.
     pub(super) handles: BTreeMap<(ProcessIndex, u64), ThreadIndex>,
+    /// Objects that other processes may act on, too.
+    pub(super) shared: BTreeSet<ObjectId>,
 }
 
 /// An object.
@@ -151,6 +154,7 @@ impl<'a> Walk<'a> {
             lives: trace.threads.iter().map(|_| Life::default()).collect(),
             crowds: BTreeMap::new(),
             handles: BTreeMap::new(),
+            shared: BTreeSet::new(),
         };
         for event in trace.complete_events() {
             walk.step(&event);
@@ -229,6 +233,9 @@ impl<'a> Walk<'a> {
                 self.crowds.entry(process).or_default().change(event.time, before, after, false);
             }
             What::Attribute { address, value } => self.attribute(process, address, value),
+            What::Note { address, code: notes::PROCESS_SHARED } => {
+                self.shared.extend(self.objects.living(process, address));
+            }
             _ => {}
         }
     }
