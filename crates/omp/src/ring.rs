@@ -12,7 +12,7 @@
 //! because the other thread may wait for this one, outside of the runtime.
 
 use crate::share::{RING, Share};
-use baton_machine::Ordering::{AcqRel, Acquire, Relaxed};
+use baton_machine::Ordering::{Acquire, Relaxed, Release};
 use baton_machine::cell::Ptr;
 use baton_machine::units::Nanos;
 use baton_machine::{Atomic, Machine, Owned, OwnedSlice};
@@ -138,9 +138,9 @@ impl<M: Machine> Rings<M> {
         let slots = OwnedSlice::new(length as usize, |slot| Share::new(share(slot as u32), self.threads));
         let made = Owned::<M, _>::new(Larger(slots)).into_raw();
         let at = &self.larger[level as usize - 1];
-        // Release: threads that find the ring see its slots. Acquire: if another thread was first,
-        // this thread sees that thread's slots.
-        if at.compare_exchange(Ptr::NULL, Ptr(made), AcqRel, Acquire).is_err() {
+        // Release: threads that find the ring see its slots. Relaxed on failure: this thread loads
+        // the other thread's ring with Acquire below.
+        if at.compare_exchange(Ptr::NULL, Ptr(made), Release, Relaxed).is_err() {
             // SAFETY: made above, and no other thread has seen it.
             drop(unsafe { Owned::<M, _>::from_raw(made) });
         }
