@@ -22,6 +22,9 @@ impl<M: Machine> Count<M> {
     /// Tells waiting threads of a task of the group that has become ready, and that they can find.
     pub(crate) fn one_ready(&self, waits: &Waits) {
         // Release: a thread that sees the change finds the task.
+        // C11: where threads steal, the fence in `tell_thieves`, before this, gives the same order.
+        // In a single queue nothing else does; the mutation check, with one preemption, does not
+        // come to the execution in which a thread sees the change alone, and sleeps.
         self.0.fetch_add(Self::TASKS + 1, Release);
         waits.wake::<M, u32>(Why::Task, &self.0);
     }
