@@ -70,7 +70,7 @@ pub(super) fn path(
         Doing::Vain { object } => of(FUTILE, &Some(*object)),
     };
     let ns = |ticks| nanos(&trace.clock, ticks);
-    let parts = parts(path, &locks, libc_code, &what, ns);
+    let parts = parts(path, &locks, libc_code, what, ns);
     let mut steps: Vec<PathStep> = path
         .segments
         .iter()
