@@ -157,6 +157,17 @@ fn a_waiting_thread_runs_a_task_that_becomes_ready() {
 }
 
 #[test]
+fn a_group_ends_that_follows_a_task_outside_of_it() {
+    let Some(folder) = common::library("gomp") else { return };
+    compile(folder.path(), "released_outside");
+    for tasks in ["team", "steal"] {
+        let mut program = limited(folder.path(), "released_outside", &[("BATON_OMP_TASKS", tasks)]);
+        let output = run(program.env("LD_LIBRARY_PATH", folder.path()));
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "ran 2\n", "{tasks}");
+    }
+}
+
+#[test]
 fn target_regions_run_on_the_host_and_teams_one_after_another() {
     same("hosted", &[&[("OMP_WAIT_POLICY", "passive")]])
         .iter()

@@ -1,7 +1,8 @@
 //! The wait policy for each reason to wait. Code of the runtime that waits names its reason and
 //! gets the policy from here.
 
-use baton_machine::{Machine, Wait, Word};
+use baton_machine::units::Nanos;
+use baton_machine::{Clock, Deadline, Machine, Wait, Word};
 
 /// The reasons for which a thread waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +57,12 @@ impl Waits {
     /// the thread that changed the cell did.
     pub fn wait<M: Machine, T: Word>(&self, why: Why, cell: &M::Atomic<T>, value: T) {
         let _ = M::wait_while(cell, value, self.of(why), None);
+    }
+
+    /// [`Waits::wait`] for `time` at most.
+    pub fn wait_for<M: Machine, T: Word>(&self, why: Why, cell: &M::Atomic<T>, value: T, time: Nanos) {
+        let deadline = Deadline { at: M::now(Clock::Monotonic) + time, clock: Clock::Monotonic };
+        let _ = M::wait_while(cell, value, self.of(why), Some(deadline));
     }
 
     /// Wakes all threads that may wait for `cell` for the reason `why`. The mutation check treats

@@ -10,7 +10,7 @@ use baton_machine::{Atomic, Machine, Native};
 use baton_omp::Why;
 use baton_omp::share::Work;
 use core::cell::Cell;
-use core::ptr::null;
+use core::ptr::null_mut;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// LLVM's `kmp_dim`: a loop of the nest.
@@ -33,9 +33,15 @@ struct Nest {
     left: AtomicU32,
 }
 
+/// A nest that a thread is in, and the one around it: an iteration may run a region with a nest.
+struct Entered {
+    nest: *const Nest,
+    outer: *mut Entered,
+}
+
 thread_local! {
-    /// The nest that the thread is in.
-    static NEST: Cell<*const Nest> = const { Cell::new(null()) };
+    /// The innermost nest that the thread is in.
+    static ENTERED: Cell<*mut Entered> = const { Cell::new(null_mut()) };
 }
 
 impl Nest {
@@ -68,7 +74,7 @@ impl Nest {
 unsafe fn nest<'a>(at: *const i64) -> Option<(&'a Nest, &'a [i64])> {
     // SAFETY: a nest stays until all threads have left it; the values by contract.
     unsafe {
-        let nest = NEST.with(Cell::get).as_ref()?;
+        let nest = &*ENTERED.with(Cell::get).as_ref()?.nest;
         Some((nest, core::slice::from_raw_parts(at, nest.dimensions.len())))
     }
 }
@@ -86,7 +92,8 @@ pub unsafe extern "C" fn __kmpc_doacross_init(
     // The first thread to come makes the nest, and a work-share hands it to the others.
     let make = || Box::into_raw(Box::new(Nest::new(dimensions, place.team().size))).expose_provenance();
     place.enter(|| Work { doacross: make(), ..Work::default() });
-    NEST.with(|nest| nest.set(core::ptr::with_exposed_provenance(place.work.get().doacross)));
+    let nest = core::ptr::with_exposed_provenance(place.work.get().doacross);
+    ENTERED.with(|entered| entered.set(Box::into_raw(Box::new(Entered { nest, outer: entered.get() }))));
     place.leave();
 }
 
@@ -122,10 +129,16 @@ pub unsafe extern "C" fn __kmpc_doacross_wait(_at: *const Ident, _thread: i32, a
 
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_doacross_fini(_at: *const Ident, _thread: i32) {
-    let nest = NEST.with(|nest| nest.replace(null()));
-    // SAFETY: each thread leaves its nest once. AcqRel: the last one frees it after all accesses.
+    let entered = ENTERED.with(Cell::get);
+    if entered.is_null() {
+        return;
+    }
+    // SAFETY: `init` made the box, and each thread leaves its nest once. AcqRel: the last one frees
+    // the nest after all accesses.
     unsafe {
-        if !nest.is_null() && (*nest).left.fetch_sub(1, Ordering::AcqRel) == 1 {
+        let Entered { nest, outer } = *Box::from_raw(entered);
+        ENTERED.with(|entered| entered.set(outer));
+        if (*nest).left.fetch_sub(1, Ordering::AcqRel) == 1 {
             drop(Box::from_raw(nest.cast_mut()));
         }
     }

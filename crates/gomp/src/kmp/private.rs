@@ -34,8 +34,9 @@ impl Copy {
     /// # Safety
     /// The variable has so many bytes; what was registered is for it.
     unsafe fn new(original: *mut c_void, bytes: usize) -> Copy {
-        let made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
-        let made = made.as_ref().and_then(|all| all.get(&original.addr()).copied()).unwrap_or_default();
+        // The lock is free again when the constructor runs, which may ask for another variable.
+        let found = |all: &Option<HashMap<usize, Made>>| all.as_ref()?.get(&original.addr()).copied();
+        let made = found(&MADE.lock().unwrap_or_else(PoisonError::into_inner)).unwrap_or_default();
         let mut words = vec![0u128; bytes.div_ceil(16)].into_boxed_slice();
         let at: *mut c_void = words.as_mut_ptr().cast();
         // SAFETY: by contract; the copy has as many bytes.

@@ -54,6 +54,8 @@ pub extern "C" fn __kmpc_pop_num_threads(_at: *const Ident, _thread: i32) {}
 
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_push_proc_bind(_at: *const Ident, _thread: i32, bind: i32) {
+    // OpenMP 5.1's `primary` has a number of its own, and is what `master` was.
+    let bind = if bind == 5 { 2 } else { bind };
     runtime().proc_bind(positive(bind));
 }
 

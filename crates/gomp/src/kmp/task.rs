@@ -182,8 +182,12 @@ impl Handle {
         self.head().runs.set(false);
     }
 
-    unsafe fn destroy(self) {
-        // SAFETY: by contract of `run`; the compiler wrote the destructors if the flag says so.
+    /// Destroys the variables of a task.
+    ///
+    /// # Safety
+    /// The compiler has filled the task in; its variables are not used any more.
+    pub(crate) unsafe fn destroy(self) {
+        // SAFETY: by contract; the compiler wrote the destructors if the flag says so.
         unsafe {
             if self.is(DESTRUCTORS)
                 && let Some(destroy) = (*self.0).destructors

@@ -75,8 +75,11 @@ impl Pattern {
                 }
             }
         }
-        // SAFETY: by contract.
-        unsafe { Handle(self.task).free() };
+        // SAFETY: by contract. The compiler has filled in the pattern's own variables too.
+        unsafe {
+            Handle(self.task).destroy();
+            Handle(self.task).free();
+        }
     }
 }
 

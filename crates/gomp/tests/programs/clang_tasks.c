@@ -307,6 +307,19 @@ static void cancelled(void)
     printf("cancel %d: %d %d %d %d %d\n", on, on ? loop < 1000 : loop == 1000, region, sections, tasks, after == (on ? 0 : threads));
 }
 
+/* A doacross loop inside of an iteration of another one. */
+static int inner_sum(void)
+{
+    int sums[5] = {1};
+    #pragma omp parallel for ordered(1) schedule(static, 1)
+    for (int i = 1; i < 5; i++) {
+        #pragma omp ordered depend(sink : i - 1)
+        sums[i] = sums[i - 1] + i;
+        #pragma omp ordered depend(source)
+    }
+    return sums[4];
+}
+
 static void doacross(void)
 {
     int early = 0, grid[12][12] = {{0}};
@@ -326,7 +339,7 @@ static void doacross(void)
     #pragma omp parallel for ordered(1) schedule(static, 1)
     for (long i = 30; i > 0; i -= 3) {
         #pragma omp ordered depend(sink : i + 3)
-        sum = sum * 2 + (int)i;
+        sum = sum * 2 + (int)i + inner_sum();
         #pragma omp ordered depend(source)
     }
     printf("doacross: %d early, %d, %d\n", early, grid[11][11], sum);

@@ -10,9 +10,13 @@ use crate::tasks::{Data, Depend, Event, Function, Group, Shared};
 use crate::team::{Context, Team};
 use crate::waits::{Waits, Why};
 use baton_machine::Ordering::{Acquire, Relaxed};
+use baton_machine::units::Nanos;
 use baton_machine::{Atomic, Machine};
 use core::alloc::Layout;
 use core::ffi::c_void;
+
+/// How long a thread waits before it looks for children that have become ready.
+const LOOKS_AGAIN: Nanos = Nanos(1_000_000);
 
 /// Records that a task is done. `by`: the thread that ran it; `None` if the task was detached, and
 /// its event fulfilled later. After the last line the team's threads may leave the region.
@@ -277,7 +281,7 @@ impl<M: Machine> Context<M> {
         // Acquire: the thread sees what was done before the event was fulfilled.
         while event.word().load(Acquire) == 0 {
             if !self.run_child() {
-                self.waits().wait::<M, u32>(Why::Task, event.word(), 0);
+                self.rest(event.word(), 0);
             }
         }
         M::happens_after(core::ptr::from_ref(event).cast());
@@ -351,6 +355,17 @@ impl<M: Machine> Context<M> {
         self.run_one(true, own, |task| task.end.parent.is(children))
     }
 
+    /// Waits while `word` has the value `now`. A child of the current task may become ready
+    /// meanwhile, which changes another word: where children depend on each other, the thread looks
+    /// for such a child from time to time, as no other thread may be free to run it.
+    fn rest(&self, word: &M::Atomic<u32>, now: u32) {
+        if self.current().has_table() {
+            self.waits().wait_for::<M, u32>(Why::Task, word, now, LOOKS_AGAIN);
+        } else {
+            self.waits().wait::<M, u32>(Why::Task, word, now);
+        }
+    }
+
     /// Calls `run` until the bits `bits` of `count` have the value `value`; waits while `run` finds
     /// no task.
     fn run_until(&self, count: &M::Atomic<u32>, bits: u32, value: u32, run: impl Fn() -> bool) {
@@ -414,7 +429,16 @@ impl<M: Machine> Context<M> {
         let this = group.address();
         let within =
             |task: &Task<M>| task.end.group.as_ref().is_some_and(|of| of.chain().any(|of| core::ptr::eq(of, this)));
-        self.run_until(&group.tasks.0, Count::<M>::TASKS, 0, || self.run_one(true, false, within) || self.run_child());
+        loop {
+            // Acquire: the thread sees what the tasks did before they changed the count.
+            let now = group.tasks.0.load(Acquire);
+            if now & Count::<M>::TASKS == 0 {
+                break;
+            }
+            if !self.run_one(true, false, within) && !self.run_child() {
+                self.rest(&group.tasks.0, now);
+            }
+        }
         M::happens_after(group.tasks.address().cast());
         // SAFETY: no reference to the task's group is left: `group` is a count of its own.
         drop(unsafe { self.current().replace_group(group.outer.clone()) });
