@@ -62,7 +62,6 @@ const CASES: &[(&[&str], &str)] = &[
     (&["diff", "/no/such/dir", "/no/such/dir"], "/no/such/dir"),
     (&["sched"], "no program is named"),
     (&["sched", "--policy", "min_tlp", "--", "true"], "did you mean `min-tlp`?"),
-    (&["sched", "--policy", "crit", "--", "true"], "the policy `crit` needs notices of locks"),
     (&["sched", "--policy", "static-ipc", "--", "true"], "needs the programs' measured speed-ups"),
     (&["sched", "--speedup", "2", "--", "true", "::", "true"], "--speedup 2: expected 2 numbers from 0.1 to 100"),
     (&["sched", "--fast-cpus", "0", "--", "true", "::"], "program 2 of 2 is empty"),
