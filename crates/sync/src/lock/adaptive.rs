@@ -36,13 +36,23 @@ pub struct Words<'a, M: Machine, const FREE: u32> {
     pub mean: &'a M::Atomic<u32>,
 }
 
+impl<M: Machine, const FREE: u32> Clone for Words<'_, M, FREE> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<M: Machine, const FREE: u32> Copy for Words<'_, M, FREE> {}
+
+// By value: two registers, where a reference would have the fast path write both words' addresses to
+// the stack.
 impl<M: Machine, const FREE: u32> Words<'_, M, FREE> {
     const HELD: u32 = FREE + 1;
     const AWAITED: u32 = FREE + 2;
 
     /// Takes the lock by the policy `wait`.
     #[inline]
-    pub fn lock(&self, wait: Wait) {
+    pub fn lock(self, wait: Wait) {
         let bound = tries(wait, MOST);
         if !attempt_from::<M, FREE>(self.word, bound, Self::HELD) {
             let taken = self.contend(bound, None);
@@ -52,7 +62,7 @@ impl<M: Machine, const FREE: u32> Words<'_, M, FREE> {
 
     /// Takes the lock if it is free. Returns whether it did.
     #[inline]
-    pub fn try_lock(&self) -> bool {
+    pub fn try_lock(self) -> bool {
         let taken = attempt_from::<M, FREE>(self.word, 1, Self::HELD);
         if !taken {
             given_up::<M>();
@@ -65,7 +75,7 @@ impl<M: Machine, const FREE: u32> Words<'_, M, FREE> {
     /// # Safety
     /// The calling thread holds the lock.
     #[inline]
-    pub unsafe fn unlock(&self) {
+    pub unsafe fn unlock(self) {
         let word: *const M::Atomic<u32> = self.word;
         if release_to::<M, FREE>(self.word) == Self::AWAITED {
             // Waking one sleeper is enough: that thread takes the lock as AWAITED, and so wakes the
@@ -76,7 +86,7 @@ impl<M: Machine, const FREE: u32> Words<'_, M, FREE> {
 
     /// Makes the tries after the first one, and then sleeps. Returns `None` if the deadline passed.
     #[cold]
-    fn contend(&self, bound: u32, deadline: Option<Deadline>) -> Option<()> {
+    fn contend(self, bound: u32, deadline: Option<Deadline>) -> Option<()> {
         // Relaxed, here and below: it is only an estimate.
         let mean = self.mean.load(Relaxed).min(bound);
         let most = (2 * mean + MORE).min(bound);
@@ -102,7 +112,7 @@ impl<M: Machine, const FREE: u32> Words<'_, M, FREE> {
         taken.then_some(())
     }
 
-    fn sleep(&self, deadline: Option<Deadline>) -> bool {
+    fn sleep(self, deadline: Option<Deadline>) -> bool {
         loop {
             announce::<M>(1);
             // Acquire: see the last holder's writes, if the lock was free.
