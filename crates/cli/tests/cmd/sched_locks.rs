@@ -88,18 +88,20 @@ fn crit_hears_of_openmp() {
     assert_told(&report, &log);
 }
 
-/// Waits until the kernel's mask is narrowed, for the seconds of its argument at most. Prints then the number of CPUs that the C library
-/// tells of, that of a child which inherits the narrowed mask, and whether a mask of the program's own is told.
+/// Waits until the kernel's mask has fewer CPUs than its second argument says, for the seconds of the first one at most. Then prints
+/// the number of CPUs that the C library tells of, that of a child which inherits the narrowed mask, and whether a mask of the
+/// program's own is told.
 const ASKS: &str = r#"
 import os, subprocess, sys, time
 def real():
-    return next(line.split()[1] for line in open("/proc/self/status") if line.startswith("Cpus_allowed_list:"))
-first, user = real(), os.sched_getaffinity(0)
+    mask = next(line.split()[1] for line in open("/proc/self/status") if line.startswith("Cpus_allowed:"))
+    return bin(int(mask.replace(",", ""), 16)).count("1")
+user = os.sched_getaffinity(0)
 # With these, threads are swapped in every round.
 busy = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(2)]
 end = time.time() + float(sys.argv[1])
 while time.time() < end:
-    if real() != first:
+    if real() < int(sys.argv[2]):
         told = len(os.sched_getaffinity(0))
         child = subprocess.run(["nproc"], stdout=subprocess.PIPE, text=True).stdout.strip()
         os.sched_setaffinity(0, {min(user)})
@@ -112,7 +114,7 @@ for each in busy:
 fn asks(fast: &str, command: &[&std::ffi::OsStr], options: &[&str], seconds: &str) -> Output {
     let mut run = sched();
     run.args(["--quiet", "--policy", "rr", "--time-slice", "1ms", "--fast-cpus", fast]).args(options).arg("--");
-    run.args(command).args(["python3", "-c", ASKS, seconds]).output().unwrap()
+    run.args(command).args(["python3", "-c", ASKS, seconds, &allowed_cpus().len().to_string()]).output().unwrap()
 }
 
 #[test]
