@@ -292,7 +292,7 @@ unsafe impl<M: Machine> RawBarrier<M> for Levels<M> {
         limits: "as two-level, except that sites are recorded in the first episode",
         indexed: true,
         drops: true,
-        counted: Counted { instructions: 580.0, accesses: 63 },
+        counted: Counted { instructions: 516.0, accesses: 63 },
     };
 
     fn new(participants: NonZeroU32) -> Self {
