@@ -33,7 +33,7 @@ mod holds;
 mod lines;
 mod objects;
 mod order;
-mod rounds;
+pub(crate) mod rounds;
 mod scale;
 mod semaphores;
 mod stalls;
@@ -167,9 +167,12 @@ fn lock_spec((lock, &lines): (&objects::LockBook, &crate::program::Lines)) -> Lo
     }
 }
 
-/// Returns the thread that ended its process last.
+/// Returns the thread that ended its process last, if it decided when: it was in no wait, nor did it
+/// only sleep while others worked.
 fn exit(trace: &Trace) -> Option<u32> {
-    trace.events_of(Kinds::EXITS).last().map(|event| event.thread.0)
+    let last = trace.events_of(Kinds::EXITS).last()?;
+    let exit = baton_trace::analysis::exits(trace).remove(&trace.process_of(last.thread))?;
+    ((exit.thread, exit.time) == (last.thread, last.time) && exit.working.is_empty()).then_some(exit.thread.0)
 }
 
 /// Returns the cost of recording an event, measured or assumed.

@@ -1,10 +1,10 @@
 //! What a replay cannot follow: a thread that waits for others in a way that no event shows. The replay
 //! keeps the recorded length of such a wait, though a change may make it shorter or longer.
 
+use crate::compile::rounds;
 use baton_trace::Trace;
-use baton_trace::analysis::{background, is_background, sleepers, unexplained};
+use baton_trace::analysis::{background, exits, is_background, sleepers, unexplained};
 use baton_units::Nanos;
-use std::collections::BTreeSet;
 
 /// Waits below this share of the critical path do not matter.
 const DECIDES: f64 = 0.1;
@@ -24,10 +24,10 @@ pub(super) fn reasons(trace: &Trace) -> Vec<String> {
         ));
     }
     let background = background(trace);
-    let mut seen = BTreeSet::new();
+    let repeated = rounds::sleepers(trace, &background);
     let waits = sleepers(trace).into_iter().filter(|one| !is_background(&background, one.thread));
     // A replay repeats one series of sleeps of each thread, and none of waits with a deadline.
-    let kept = waits.filter(|one| !one.by_calls || !seen.insert(one.thread));
+    let kept = waits.filter(|one| repeated.get(&one.thread) != Some(one));
     let kept: Vec<_> = kept.filter(|one| share(one.length()) >= DECIDES).collect();
     if let Some(one) = kept.first() {
         let Nanos(ns) = trace.clock.nanos(one.length().0);
@@ -36,6 +36,13 @@ pub(super) fn reasons(trace: &Trace) -> Vec<String> {
              that",
             ns as f64 * 1e-6
         ));
+    }
+    if exits(trace).values().any(|exit| !exit.working.is_empty()) {
+        reasons.push(
+            "the thread that ended the program slept for a set time while others worked, and the replay keeps the recorded \
+             length of that"
+                .to_owned(),
+        );
     }
     reasons
 }

@@ -69,6 +69,25 @@ fn a_thread_that_sleeps_while_others_work_may_wait_for_them() {
     assert_eq!(sleeps(0).verdict.limit, "calls", "a thread that is alone waits for no other");
 }
 
+/// Threads 1 and 2 hand a lock to each other all the time, while thread 0, which created them, sleeps for
+/// 90 ms and ends the process.
+#[test]
+fn a_program_that_runs_for_a_set_time_is_limited_by_what_its_threads_do() {
+    let mut trace = builder(3);
+    trace.push(Ticks(2), ThreadIndex(0), What::Created { handle: 3, error: 0 });
+    let (lock, mode, site) = (LOCK, Mode::Exclusive, SITE);
+    for turn in 0..99 {
+        let (at, thread) = (turn * MS + 10, ThreadIndex(1 + (turn % 2) as u32));
+        trace.push(Ticks(at.max(MS + 5) - MS), thread, What::Request { lock, mode, site });
+        trace.push(Ticks(at), thread, What::Acquired { lock, mode, how: How::OPAQUE });
+        trace.push(Ticks(at + MS - 100), thread, What::Release { lock, mode, site });
+    }
+    call(&mut trace, 0, "sleep", (2 * MS, 92 * MS));
+    let verdict = report(trace, 3, 100 * MS).verdict;
+    assert_ne!(verdict.limit, "cannot-tell", "{verdict:?}");
+    assert!(verdict.most_by_lock > 0.0 || verdict.headline.contains("lock"), "{verdict:?}");
+}
+
 #[test]
 fn a_wait_for_a_child_that_was_not_recorded_says_how_to_record_it() {
     let mut trace = builder(1);

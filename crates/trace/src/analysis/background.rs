@@ -21,13 +21,16 @@
 //!
 //! A thread that no thread joins may live on until another one ends the process ([`What::Exit`]). It
 //! is a background thread if it was still going round in its loop then, by the rules above, and acts
-//! on other threads through locks alone: the end of the process takes the place of the join.
+//! on other threads through locks alone: the end of the process takes the place of the join. If the
+//! thread that ended the process only slept while others worked, those others are the program's workers,
+//! and none of them is a background thread ([`exits()`]).
 //!
 //! Threads that take their locks through one function of the program (a wrapper) come to the same
 //! place there, though they do different things. Such threads are no peers if different calls
 //! created them, and either their locks begin at different places ([`Lives`]), or they waited with
 //! different callers of that function. Where neither is known, the threads count as peers.
 
+use super::exits::{ProcessExit, exits};
 use super::lock_lives::Lives;
 use crate::clock::Ticks;
 use crate::event::{Event, FutexEnd, SiteId, ThreadIndex, WakeReason, What};
@@ -270,8 +273,7 @@ fn are_apart(mine: &BTreeSet<SiteId>, theirs: &BTreeSet<SiteId>) -> bool {
 
 struct Walk {
     threads: Vec<Life>,
-    /// For each process, the thread that ended it, and when.
-    exits: BTreeMap<ProcessIndex, (ThreadIndex, Ticks)>,
+    exits: BTreeMap<ProcessIndex, ProcessExit>,
     alive: BTreeMap<(ProcessIndex, u64), ThreadIndex>,
     /// Calls that have created a thread that has not yet started.
     created: BTreeMap<(ProcessIndex, u64), SiteId>,
@@ -282,7 +284,7 @@ impl Walk {
     fn of(trace: &Trace) -> Walk {
         Walk {
             threads: trace.threads.iter().map(|_| Life::default()).collect(),
-            exits: BTreeMap::new(),
+            exits: exits(trace),
             alive: BTreeMap::new(),
             created: BTreeMap::new(),
             locks: Lives::default(),
@@ -315,7 +317,6 @@ impl Walk {
         match event.what {
             What::ThreadStart { handle } => self.started(event.thread, (process, handle)),
             What::Created { handle, error: 0 } => self.created(event.thread, (process, handle)),
-            What::Exit => drop(self.exits.insert(process, (event.thread, now))),
             _ => {}
         }
         self.locks.follow(&event.what, process);
@@ -392,9 +393,10 @@ impl Walk {
         let ends = trace.meta.as_ref().map(|meta| &meta.ends);
         let until = ends.is_some_and(|ends| is_named(&ends.until, trace, thread));
         life.began.filter(|_| life.ended.is_none() && !until)?;
-        let exit = self.exits.get(&process).copied();
+        let exit = self.exits.get(&process);
         let named = ends.is_some_and(|ends| is_named(&ends.background, trace, thread));
-        let (joiner, came) = exit.or_else(|| self.first(trace, process).filter(|_| named))?;
+        let left = exit.map(|exit| (exit.thread, exit.time));
+        let (joiner, came) = left.or_else(|| self.first(trace, process).filter(|_| named))?;
         if joiner == thread {
             return None;
         }
@@ -403,7 +405,8 @@ impl Walk {
         let goes_round = |(place, longest): (LoopPoint, Ticks)| {
             life.places.get(&place).is_some_and(|visits| came.since(visits.last) <= longest)
         };
-        let seen = life.turns().is_some_and(goes_round) && !life.serves;
+        let works = exit.is_some_and(|exit| exit.working.contains(&thread));
+        let seen = life.turns().is_some_and(goes_round) && !life.serves && !works;
         (named || seen && !life.shares_a_place_with(self.life(joiner))).then_some(found)
     }
 

@@ -9,7 +9,9 @@
 //! The end of a background thread ([`super::background()`]) is no cause: the path stays with the thread
 //! that joined it. The chain begins at the end of the thread that ended the program: the thread that
 //! left the process with the last event ([`What::Exit`]). Older traces lack that event: there it is
-//! the first thread of that process, if no other thread of the process ended after it.
+//! the first thread of that process, if no other thread of the process ended after it. If a signal ended
+//! the process, or the thread that ended it only slept while others worked, the chain begins with a thread
+//! that was at work then (`exits`).
 //!
 //! A series of sleeps that lasted until other threads had ended ([`super::sleepers()`]) is a wait for
 //! the last of these ends. Processes that the trace has besides the first are connected by forks and
@@ -24,6 +26,7 @@ use super::awaited::Awaited;
 use super::background::{Background, background, is_background};
 use super::beside::Beside;
 use super::causes::{Cause, Causes, WaitKind};
+use super::exits::exits;
 use super::kin::{Kin, KinWait};
 use super::objects::{ObjectId, Objects};
 use super::off_cpu::{ThreadOffCpu, off_cpu};
@@ -90,9 +93,6 @@ struct Exits {
 impl Exits {
     fn step(&mut self, event: &Event, process: ProcessIndex, number: u64) {
         let first = *self.firsts.entry(process).or_insert(event.thread);
-        if let What::Exit = event.what {
-            self.said.insert(process, (event.thread, event.time, number));
-        }
         if let What::ThreadEnd { .. } = event.what {
             // A first thread that ended before another thread did not end the process.
             match first == event.thread {
@@ -202,7 +202,7 @@ impl Stops {
         let threads = trace.threads.iter().map(|_| Vec::new()).collect();
         let mut stops = Stops { threads, last: None, awaited: Awaited::default(), signalled: Vec::new() };
         let mut mutexes = Mutexes::default();
-        let mut exits = Exits::default();
+        let (mut exits, left) = (Exits::default(), exits(trace));
         let mut objects = Objects::new(trace);
         let mut causes = Causes::new();
         let mut lives = vec![(0, false); trace.threads.len()];
@@ -222,6 +222,10 @@ impl Stops {
                 stops.last = Some((thread, time, number));
             }
             exits.step(&event, process, causes.number());
+            if let Some(exit) = left.get(&process).filter(|exit| exit.is(&event)) {
+                let from = stops.carry(&among(&exit.working, &lives), &mut causes, time);
+                exits.said.insert(process, from.unwrap_or((thread, time, number)));
+            }
             let life = &mut lives[event.thread.index()];
             let out = matches!(event.what, What::ThreadEnd { .. }) || is_background(background, event.thread);
             *life = (causes.number(), life.1 || out);
@@ -254,7 +258,7 @@ impl Stops {
         sleepers.finish().into_iter().for_each(|sleeper| stops.slept(&sleeper));
         let exit = stops.last.and_then(|(last, ..)| exits.of(trace.process_of(last)));
         match stops.last {
-            Some(_) if latest < end && exit.is_none() => stops.carry(&lives, &mut causes, end),
+            last if latest < end && exit.is_none() => stops.last = stops.carry(&lives, &mut causes, end).or(last),
             last => stops.last = exit.or(last),
         }
         stops
@@ -276,23 +280,27 @@ impl Stops {
         waits.insert(waits.partition_point(|other| other.number <= number), stop);
     }
 
-    /// Lets the path end at `end`: in the thread that acted last among those that wait for nothing,
-    /// or, if all wait, in the one that began to wait last. `lives` has the number of each thread's
-    /// last event, and whether the thread has ended or is a background thread.
-    fn carry(&mut self, lives: &[(u64, bool)], causes: &mut Causes<()>, end: Ticks) {
+    /// Returns where a path ends that ends at `end`: in the thread that acted last among those that wait
+    /// for nothing, or, if all wait, in the one that began to wait last. `lives` has the number of each
+    /// thread's last event, and whether the thread has ended or is a background thread.
+    fn carry(
+        &mut self,
+        lives: &[(u64, bool)],
+        causes: &mut Causes<()>,
+        end: Ticks,
+    ) -> Option<(ThreadIndex, Ticks, u64)> {
         let number = causes.number();
         let living = (0..).map(ThreadIndex).zip(lives).filter(|(_, (last, ended))| *last > 0 && !ended);
         let living: Vec<_> = living.map(|(thread, (last, _))| (thread, *last, causes.innermost(thread))).collect();
         let free = living.iter().filter(|(.., wait)| wait.is_none()).max_by_key(|(_, last, _)| *last);
         if let Some((thread, ..)) = free {
-            self.last = Some((*thread, end, number));
-            return;
+            return Some((*thread, end, number));
         }
         let waits = living.into_iter().filter_map(|(thread, _, wait)| Some((thread, wait?)));
-        let Some((thread, (kind, begun))) = waits.max_by_key(|(_, (_, begun))| begun.time) else { return };
+        let (thread, (kind, begun)) = waits.max_by_key(|(_, (_, begun))| begun.time)?;
         let (begin, object) = (begun.time, begun.object);
         self.threads[thread.index()].push(Stop { number, begin, end, kind, object, cause: None });
-        self.last = Some((thread, end, number));
+        Some((thread, end, number))
     }
 
     /// Follows the chain from the last event to the first.
@@ -328,6 +336,12 @@ impl Stops {
         path.reverse();
         path
     }
+}
+
+/// Returns the threads' lives, with all threads but these left out.
+fn among(threads: &[ThreadIndex], lives: &[(u64, bool)]) -> Vec<(u64, bool)> {
+    let out = |thread: u32, out: bool| out || !threads.contains(&ThreadIndex(thread));
+    (0..).zip(lives).map(|(thread, (last, life))| (*last, out(thread, *life))).collect()
 }
 
 fn clip(path: Vec<PathSegment>, window: &Window) -> Vec<PathSegment> {

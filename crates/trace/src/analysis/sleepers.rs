@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 
 /// Number of sleeps from which on a series counts. With fewer, a thread may well have ended in the
 /// last turn by chance.
-const LEAST: usize = 8;
+pub(super) const LEAST: usize = 8;
 
 /// A series of sleeps of one thread that lasted until other threads had ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -175,7 +175,7 @@ impl Sleepers {
 }
 
 /// Whether the call was a sleep, or a wait for files that only a time-out ended.
-fn is_sleep(call: &SystemCall) -> bool {
+pub(super) fn is_sleep(call: &SystemCall) -> bool {
     match call.name() {
         "sleep" | "usleep" | "nanosleep" | "clock_nanosleep" => true,
         "poll" | "ppoll" | "select" | "pselect" | "epoll_wait" | "epoll_pwait" => call.outcome == Outcome::Nothing,

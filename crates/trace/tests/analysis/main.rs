@@ -4,6 +4,7 @@
 mod accounting;
 mod background;
 mod dilation;
+mod exits;
 mod futex;
 mod off_cpu;
 mod openmp;
