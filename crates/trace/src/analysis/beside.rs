@@ -6,8 +6,11 @@
 //! Calls at one place count together, and waits at one condition variable that deadlines end. They
 //! count if other threads were at work for at least half of the time: on a CPU, or ready for one, and
 //! in no wait. Threads that come to the same place do not count: they do the same thing, each for
-//! itself. Calls that wait for a disk or for a connection do not count. A wait for a child process
-//! counts even if no thread was at work, because the child's threads may be missing in the trace.
+//! itself. Threads without recorded context switches do not count either, since they may sleep. Calls
+//! that wait for a disk, for a connection or at a file whose other end lies outside of the program do not
+//! count: the standard files, and accepted connections in a program that makes none itself. A wait for a
+//! child process counts even if no thread was at work, because the child's threads may be missing in the
+//! trace.
 
 use super::background::background;
 use super::causes::WaitKind;
@@ -17,7 +20,7 @@ use super::path::CriticalPath;
 use super::segment::{Doing, PathSegment};
 use super::window::Window;
 use crate::clock::Ticks;
-use crate::event::{Event, OffReason, SiteId, ThreadIndex, WakeReason, What};
+use crate::event::{Event, OffReason, SiteId, SystemCall, ThreadIndex, WakeReason, What};
 use crate::process::ProcessIndex;
 use crate::trace::Trace;
 use std::collections::{BTreeMap, BTreeSet};
@@ -53,6 +56,9 @@ struct Known {
     time: Ticks,
     call: Option<&'static str>,
     site: SiteId,
+    /// Whether a call there was at no known file, and the files of the others.
+    unknown: bool,
+    files: BTreeSet<(ProcessIndex, u16)>,
     /// The threads that come to the place.
     peers: BTreeSet<ThreadIndex>,
     /// Number of other threads that are at work, since when there is one, and for how long there was
@@ -90,8 +96,8 @@ impl Beside {
         if places.is_empty() {
             return Vec::new();
         }
-        name(trace, &mut places);
-        places.retain(|_, known| known.call.is_some_and(|call| !is_of_devices(call)));
+        let outside = name(trace, &mut places);
+        places.retain(|_, known| known.call.is_some_and(|call| !is_of_devices(call)) && !outside.has_all_of(known));
         measure(trace, &mut places);
         let waits_for_kin = |known: &Known| known.call == Some("waitpid");
         places.retain(|_, known| waits_for_kin(known) || known.beside.0 >= known.time.0 / 2);
@@ -129,39 +135,76 @@ fn is_of_devices(call: &str) -> bool {
     matches!(call, "fsync" | "fdatasync" | "connect" | "accept" | "accept4")
 }
 
-/// Finds the calls and the threads of the places. Among waits at a condition variable, only those that
-/// a deadline ended have a name.
-fn name(trace: &Trace, places: &mut BTreeMap<Place, Known>) {
+/// The files whose other end may lie outside of the program.
+#[derive(Default)]
+struct Outside {
+    accepted: BTreeSet<(ProcessIndex, u16)>,
+    /// Whether the program connects to sockets, perhaps to its own.
+    connects: bool,
+}
+
+impl Outside {
+    fn called(&mut self, process: ProcessIndex, call: SystemCall) {
+        match (call.name(), call.file) {
+            ("accept" | "accept4", Some(file)) => drop(self.accepted.insert((process, file))),
+            ("connect", _) => self.connects = true,
+            _ => {}
+        }
+    }
+
+    /// Whether the other ends of all files of a place lie outside of the program.
+    fn has_all_of(&self, known: &Known) -> bool {
+        let is_outside = |file: &(ProcessIndex, u16)| file.1 <= 2 || !self.connects && self.accepted.contains(file);
+        !known.unknown && !known.files.is_empty() && known.files.iter().all(is_outside)
+    }
+}
+
+/// Finds the calls and the threads of the places, and the files whose other ends lie outside. Among waits
+/// at a condition variable, only those that a deadline ended have a name.
+fn name(trace: &Trace, places: &mut BTreeMap<Place, Known>) -> Outside {
+    let mut outside = Outside::default();
     let mut objects = Objects::new(trace);
     let mut waits: BTreeMap<ThreadIndex, SiteId> = BTreeMap::new();
     for event in trace.complete_events() {
         let process = trace.process_of(event.thread);
         let object = objects.follow(&event, process);
         let (place, call) = match (event.what, object) {
-            (What::Called { call, site }, _) => (Place::Call(process, site), Some(call.name())),
+            (What::Called { call, site }, _) => {
+                outside.called(process, call);
+                (Place::Call(process, site), Some(call))
+            }
             (What::CondWait { site, .. }, Some(id)) => {
                 waits.insert(event.thread, site);
                 (Place::Condition(id), None)
             }
             (What::CondWake { reason: WakeReason::TimedOut, .. }, Some(id)) => {
-                (Place::Condition(id), Some("pthread_cond_timedwait"))
+                if let Some(known) = places.get_mut(&Place::Condition(id)) {
+                    known.call = Some("pthread_cond_timedwait");
+                }
+                (Place::Condition(id), None)
             }
             _ => continue,
         };
         let Some(known) = places.get_mut(&place) else { continue };
         known.peers.insert(event.thread);
-        known.call = call.or(known.call);
+        if let Some(call) = call {
+            known.call = Some(call.name());
+            known.unknown |= call.file.is_none();
+            known.files.extend(call.file.map(|file| (process, file)));
+        }
         known.site = match place {
             Place::Call(_, site) => site,
             Place::Condition(_) => waits.get(&event.thread).copied().unwrap_or_default(),
         };
     }
+    outside
 }
 
 /// What a thread is doing.
 #[derive(Clone, Copy, Default)]
 struct State {
-    begun: bool,
+    /// Whether a context switch of the thread was recorded.
+    switched: bool,
     ended: bool,
     blocked: bool,
     waits: u32,
@@ -169,14 +212,13 @@ struct State {
 
 impl State {
     fn works(&self) -> bool {
-        self.begun && !self.ended && !self.blocked && self.waits == 0
+        self.switched && !self.ended && !self.blocked && self.waits == 0
     }
 
     fn step(&mut self, event: &Event, last: Ticks) {
-        self.begun = true;
         match event.what {
-            What::OffCpu { reason, .. } => self.blocked = reason != OffReason::Preempted,
-            What::OnCpu { .. } => self.blocked = false,
+            What::OffCpu { reason, .. } => (self.switched, self.blocked) = (true, reason != OffReason::Preempted),
+            What::OnCpu { .. } => (self.switched, self.blocked) = (true, false),
             What::Exit | What::ThreadEnd { .. } => self.ended = true,
             what => match what.wait_edge() {
                 Some(true) => self.waits += 1,

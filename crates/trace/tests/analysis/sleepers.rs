@@ -139,6 +139,41 @@ fn a_sleep_beside_nobody_or_beside_sleepers_is_a_sleep() {
     }
 }
 
+/// Thread 0 reads `file` in a loop, each time for 90 ticks, while thread 1 works, or sleeps and has no
+/// recorded context switches.
+#[test]
+fn a_wait_for_input_from_outside_or_beside_a_sleeper_is_explained() {
+    let found = |file: u16, accepted: bool, connects: bool, switched: bool| {
+        let mut events: Events = vec![(0, 0, What::OnCpu { tid: 0, cpu: 0 })];
+        events.push((1, 1, What::ThreadStart { handle: 1 }));
+        if switched {
+            events.push((1, 1, What::OnCpu { tid: 0, cpu: 1 }));
+        }
+        let called = |name, file| {
+            let call = SystemCall { number: number(name), outcome: Outcome::Done, file, ticks: 1 };
+            What::Called { call, site: WORKS }
+        };
+        events.extend(accepted.then(|| (5, 0, called("accept", Some(file)))));
+        events.extend(connects.then(|| (6, 0, called("connect", None))));
+        for turn in 0..20 {
+            blocked(&mut events, 0, "read", (20 + turn * TURN, 110 + turn * TURN));
+        }
+        for (_, _, what) in &mut events {
+            if let What::Called { call, site: SLEEPS } = what {
+                call.file = Some(file);
+            }
+        }
+        events.push((2_030, 1, What::Marker { name: 0, value: 0 }));
+        events.push((2_040, 0, What::Exit));
+        path(&trace(events)).beside.len()
+    };
+    assert_eq!(found(5, false, false, true), 1, "a pipe or socket that thread 1 may write");
+    assert_eq!(found(0, false, false, true), 0, "the standard input");
+    assert_eq!(found(5, true, false, true), 0, "a connection from outside");
+    assert_eq!(found(5, true, true, true), 1, "the program may have connected to itself");
+    assert_eq!(found(5, false, false, false), 0, "nothing tells that thread 1 is at work");
+}
+
 /// Process 7 forks process 8 at 100, which works until 900; process 7 waits for it until 910. Without the
 /// child's events, nothing tells what the child does.
 #[test]
