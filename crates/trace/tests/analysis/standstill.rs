@@ -4,7 +4,7 @@
 use baton_trace::analysis::{Analysis, CriticalPath, Doing, Ending, Standstill, WaitKind, Why, Window};
 use baton_trace::last_look::LastLook;
 use baton_trace::{
-    Clock, Lock, Meta, Mode, SiteId, ThreadIndex, Ticks, Trace, TraceBuilder, Waitable, WakeReason, What,
+    Clock, How, Lock, Meta, Mode, SiteId, ThreadIndex, Ticks, Trace, TraceBuilder, Waitable, WakeReason, What,
 };
 
 const A: Lock = Lock::mutex(0x1000);
@@ -339,15 +339,8 @@ fn what_another_process_or_a_handler_may_end_is_no_standstill() {
     let init = What::Init { sort: Waitable::Semaphore, address: SEM, site: SITE };
     let none = What::Attribute { address: SEM, value: 0 };
     let seen = |shared: bool, children: bool, handlers: u64| {
-        let mut events = vec![(10, 0, init), (11, 0, none), (20, 0, wait)];
-        if shared {
-            let code = baton_trace::notes::PROCESS_SHARED;
-            events.insert(2, (12, 0, What::Note { address: SEM, code }));
-        }
-        let look = LastLook { pid: 0, threads: vec![1], still_ns: 1_000, children, handlers };
-        let mut trace = script(1, &events, Some(SECOND));
-        trace.meta(Meta { extra: look.entry().into_iter().collect(), ..Meta::default() });
-        Ending::of(&trace.build()).standstills
+        let events = vec![(10, 0, init), (11, 0, none), (20, 0, wait)];
+        stillness(events, shared, children, handlers)
     };
     let found = seen(false, false, 0);
     assert_eq!((found.len(), found[0].still), (1, Some(Ticks(20))));
@@ -357,4 +350,41 @@ fn what_another_process_or_a_handler_may_end_is_no_standstill() {
     let found = seen(false, false, 1 << 1 | 1 << 10);
     assert_eq!((found[0].still, found[0].suspected, &found[0].handlers[..]), (None, Some(Ticks(20)), &[2][..]));
     assert_eq!(seen(false, false, 1 << 10)[0].still, Some(Ticks(20)), "a handler of faults posts nothing");
+}
+
+/// How a process of one thread ends that waits from 20 on.
+fn stillness(mut events: Vec<(u64, u32, What)>, shared: bool, children: bool, handlers: u64) -> Vec<Standstill> {
+    if shared {
+        let code = baton_trace::notes::PROCESS_SHARED;
+        events.insert(2, (12, 0, What::Note { address: SEM, code }));
+    }
+    let look = LastLook { pid: 0, threads: vec![1], still_ns: 1_000, children, handlers };
+    let mut trace = script(1, &events, Some(SECOND));
+    trace.meta(Meta { extra: look.entry().into_iter().collect(), ..Meta::default() });
+    Ending::of(&trace.build()).standstills
+}
+
+/// The program has a handler for SIGINT. A semaphore that serves as a lock, or that a thread has posted
+/// itself, does not wait for the handler; one that the handler posted inside of a wait may.
+#[test]
+fn a_handler_casts_doubt_only_on_what_no_thread_posts() {
+    let wait = What::SemWait { semaphore: SEM, site: SITE };
+    let post = What::SemPost { semaphore: SEM, site: SITE };
+    let taken = What::SemTaken { semaphore: SEM, how: How::OPAQUE };
+    let init = What::Init { sort: Waitable::Semaphore, address: SEM, site: SITE };
+    let of = |value| What::Attribute { address: SEM, value };
+    let take = What::SemTake { semaphore: SEM, site: SITE };
+    let doubts = |events: Vec<(u64, u32, What)>| {
+        let found = stillness(events, false, false, 1 << 1);
+        assert_eq!(found.len(), 1, "{found:?}");
+        !found[0].handlers.is_empty()
+    };
+    let start = |value| vec![(10, 0, init), (11, 0, of(value))];
+    assert!(doubts([start(0), vec![(20, 0, wait)]].concat()));
+    assert!(!doubts([start(1), vec![(12, 0, take), (20, 0, wait)]].concat()), "it serves as a lock");
+    assert!(!doubts([start(0), vec![(12, 0, post), (13, 0, take), (20, 0, wait)]].concat()));
+    assert!(doubts([start(0), vec![(12, 0, wait), (13, 0, post), (14, 0, taken), (20, 0, wait)]].concat()));
+    // A deadlock in a program that its handler ended inside of a wait is still one.
+    let found = still(3, &[&ABBA[..], &[(SECOND - 5, 0, What::Exit)]].concat());
+    assert_eq!((found.deadlock, found.still, found.threads.len()), (Some(Ticks(50)), Some(Ticks(50)), 3));
 }

@@ -19,6 +19,8 @@
 //!   could still signal the object.
 //! - A process that stands still is only **suspected** to do so if a thread of it waits for a semaphore
 //!   or a futex, and the launcher saw that it has a handler for a signal: the handler may post or wake.
+//!   That does not hold for a semaphore or futex that threads posted or woke themselves, outside of their
+//!   waits, nor for a semaphore that began above zero, as one does that serves as a lock.
 //! - Objects that are shared with other processes need none of this process's threads: their waits are
 //!   not judged.
 //! - Waits with a deadline end by themselves, and count as threads that can go on.
@@ -122,7 +124,7 @@ fn standstill(trace: &Trace, walk: &Walk<'_>, process: ProcessIndex) -> Option<S
     let helped =
         look(trace, process).is_some_and(|look| look.children && Nanos(look.still_ns) < trace.clock.nanos(least.0));
     let still = nobody && !helped && lasted.is_some_and(|lasted| lasted >= least);
-    let handlers = if still { handlers(trace, &graph, process, &all) } else { Vec::new() };
+    let handlers = if still { handlers(trace, walk, &graph, process) } else { Vec::new() };
     let stuck = if still { all } else { sure };
     if stuck.is_empty() {
         return suspected::standstill(trace, walk, &graph, process);
@@ -146,13 +148,12 @@ fn standstill(trace: &Trace, walk: &Walk<'_>, process: ProcessIndex) -> Option<S
     })
 }
 
-/// Returns the signals whose handlers could let one of the `stuck` threads go on. A handler may post a
-/// semaphore and wake a futex, but neither signal a condition variable nor release a lock.
-fn handlers(trace: &Trace, graph: &Graph<'_>, process: ProcessIndex, stuck: &BTreeSet<ThreadIndex>) -> Vec<u32> {
-    let can = |thread: &ThreadIndex| {
-        graph.wait(*thread).is_some_and(|wait| matches!(wait.kind, WaitKind::Semaphore | WaitKind::Futex))
-    };
-    if !stuck.iter().any(can) {
+/// Returns the signals whose handlers could let a thread of a process go on in which all wait. A handler
+/// may post a semaphore and wake a futex, but neither signal a condition variable nor release a lock.
+fn handlers(trace: &Trace, walk: &Walk<'_>, graph: &Graph<'_>, process: ProcessIndex) -> Vec<u32> {
+    let served = |wait: &OpenWait| wait.object.is_some_and(|id| walk.served.contains(&id));
+    let can = |wait: &OpenWait| matches!(wait.kind, WaitKind::Semaphore | WaitKind::Futex) && !served(wait);
+    if !graph.living().iter().any(|thread| graph.wait(*thread).is_some_and(can)) {
         return Vec::new();
     }
     look(trace, process).map_or_else(Vec::new, |look| look.handled().collect())

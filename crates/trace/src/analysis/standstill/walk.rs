@@ -23,6 +23,9 @@ pub(super) struct Walk<'a> {
     pub(super) handles: BTreeMap<(ProcessIndex, u64), ThreadIndex>,
     /// Objects that other processes may act on, too.
     pub(super) shared: BTreeSet<ObjectId>,
+    /// Semaphores that threads posted outside of their waits or that began above zero, and futexes that
+    /// threads woke so: no signal handler is needed to let a thread go on there.
+    pub(super) served: BTreeSet<ObjectId>,
 }
 
 /// An object.
@@ -155,6 +158,7 @@ impl<'a> Walk<'a> {
             crowds: BTreeMap::new(),
             handles: BTreeMap::new(),
             shared: BTreeSet::new(),
+            served: BTreeSet::new(),
         };
         for event in trace.complete_events() {
             walk.step(&event);
@@ -194,7 +198,8 @@ impl<'a> Walk<'a> {
         while let Some(object) = self.objects.all.get(self.books.len()) {
             self.books.push(book(object.kind, event.time));
         }
-        if !event.what.is_act() {
+        // The end of the process ends no wait: a signal handler may end the process inside of one.
+        if !event.what.is_act() || event.what == What::Exit {
             return self.remark(event, process);
         }
         let before = self.state(event.thread);
@@ -204,6 +209,8 @@ impl<'a> Walk<'a> {
             && let Some(wait) = life.wait_mut()
         {
             wait.bounded = true;
+        } else if let (What::SemPost { .. } | What::FutexWake { .. }, Some(id)) = (event.what, object) {
+            self.served.insert(id);
         }
         match object {
             Some(id) => self.at_object(event, id),
@@ -244,7 +251,10 @@ impl<'a> Walk<'a> {
         let id = self.objects.living(process, address);
         match id.and_then(|id| self.books.get_mut(id.index())) {
             Some(Book::Barrier(barrier)) => barrier.expected = Some(value),
-            Some(Book::Semaphore(value_of)) => *value_of = Some(i64::from(value)),
+            Some(Book::Semaphore(value_of)) => {
+                *value_of = Some(i64::from(value));
+                self.served.extend(id.filter(|_| value > 0));
+            }
             _ => {}
         }
     }
