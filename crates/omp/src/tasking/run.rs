@@ -281,7 +281,7 @@ impl<M: Machine> Context<M> {
         // Acquire: the thread sees what was done before the event was fulfilled.
         while event.word().load(Acquire) == 0 {
             if !self.run_child() {
-                self.rest(event.word(), 0);
+                self.doze(event.word(), 0);
             }
         }
         M::happens_after(core::ptr::from_ref(event).cast());
@@ -358,7 +358,7 @@ impl<M: Machine> Context<M> {
     /// Waits while `word` has the value `now`. A child of the current task may become ready
     /// meanwhile, which changes another word: where children depend on each other, the thread looks
     /// for such a child from time to time, as no other thread may be free to run it.
-    fn rest(&self, word: &M::Atomic<u32>, now: u32) {
+    fn doze(&self, word: &M::Atomic<u32>, now: u32) {
         if self.current().has_table() {
             self.waits().wait_for::<M, u32>(Why::Task, word, now, LOOKS_AGAIN);
         } else {
@@ -436,7 +436,7 @@ impl<M: Machine> Context<M> {
                 break;
             }
             if !self.run_one(true, false, within) && !self.run_child() {
-                self.rest(&group.tasks.0, now);
+                self.doze(&group.tasks.0, now);
             }
         }
         M::happens_after(group.tasks.address().cast());
