@@ -255,7 +255,7 @@ impl Stops {
                     .map(|c| (c.thread, c.time, c.number)),
             });
         }
-        sleepers.finish().into_iter().for_each(|sleeper| stops.slept(&sleeper));
+        stops.slept(&sleepers.finish());
         let exit = stops.last.and_then(|(last, ..)| exits.of(trace.process_of(last)));
         match stops.last {
             last if latest < end && exit.is_none() => stops.last = stops.carry(&lives, &mut causes, end).or(last),
@@ -271,13 +271,15 @@ impl Stops {
         self.threads[event.thread.index()].push(Stop { number, begin, end: event.time, kind, object: None, cause });
     }
 
-    /// Adds a series of sleeps, as a wait for the last thread that ended in it.
-    fn slept(&mut self, sleeper: &Sleeper) {
-        let (Some(&end), number, begin) = (sleeper.turns.last(), sleeper.number, sleeper.begin) else { return };
-        let cause = sleeper.ended.last().map(|thread| (*thread, sleeper.last.0, sleeper.last.1));
-        let stop = Stop { number, begin, end, kind: WaitKind::Join, object: None, cause };
-        let waits = &mut self.threads[sleeper.thread.index()];
-        waits.insert(waits.partition_point(|other| other.number <= number), stop);
+    /// Adds series of sleeps, each as a wait for the last thread that ended in it.
+    fn slept(&mut self, sleepers: &[Sleeper]) {
+        for sleeper in sleepers {
+            let (Some(&end), number, begin) = (sleeper.turns.last(), sleeper.number, sleeper.begin) else { continue };
+            let cause = sleeper.ended.last().map(|thread| (*thread, sleeper.last.0, sleeper.last.1));
+            let stop = Stop { number, begin, end, kind: WaitKind::Join, object: None, cause };
+            self.threads[sleeper.thread.index()].push(stop);
+        }
+        self.threads.iter_mut().for_each(|waits| waits.sort_by_key(|stop| stop.number));
     }
 
     /// Returns where a path ends that ends at `end`: in the thread that acted last among those that wait

@@ -151,21 +151,21 @@ impl Sleepers {
     /// The thread did something other than to sleep: its series has ended.
     fn acted(&mut self, thread: ThreadIndex) {
         let life = &mut self.lives[thread.index()];
-        let Some(series) = life.series.take() else { return };
+        let Some(series) = life.series.take().filter(|series| series.turns.len() >= LEAST) else { return };
         let [.., before, end] = series.turns[..] else { return };
-        let during = life.ended.iter().filter(|(time, ..)| series.begin < *time && *time <= end);
-        let Some((time, last, _)) = during.clone().next_back().filter(|(time, ..)| *time > before) else { return };
-        if series.turns.len() >= LEAST {
-            self.found.push(Sleeper {
-                thread,
-                begin: series.begin,
-                by_calls: series.by_calls,
-                ended: during.map(|(.., thread)| *thread).collect(),
-                number: series.number,
-                last: (*time, *last),
-                turns: series.turns,
-            });
-        }
+        // The ends are in the order of time.
+        let until = |limit: Ticks| life.ended.partition_point(|(time, ..)| *time <= limit);
+        let during = life.ended.get(until(series.begin)..until(end)).unwrap_or_default();
+        let Some(&(time, last, _)) = during.last().filter(|(time, ..)| *time > before) else { return };
+        self.found.push(Sleeper {
+            thread,
+            begin: series.begin,
+            by_calls: series.by_calls,
+            ended: during.iter().map(|(.., thread)| *thread).collect(),
+            number: series.number,
+            last: (time, last),
+            turns: series.turns,
+        });
     }
 
     pub(super) fn finish(mut self) -> Vec<Sleeper> {

@@ -102,6 +102,33 @@ fn sleeps_that_last_until_threads_have_ended_are_a_wait_for_the_last_of_them() {
     }
 }
 
+/// A second series leaves out the threads that ended in the first one, and the path goes through both.
+#[test]
+fn each_series_is_a_wait_for_the_threads_that_ended_in_it() {
+    let mut events: Events = vec![(0, 0, What::OnCpu { tid: 0, cpu: 0 })];
+    for (thread, created, end) in [(1, 1, 950), (2, 1_032, 1_500), (3, 1_034, 1_990)] {
+        let handle = u64::from(thread);
+        events.push((created, 0, What::Create { site: SiteId(9) }));
+        events.push((created, 0, What::Created { handle, error: 0 }));
+        events.push((created + 1, thread, What::ThreadStart { handle }));
+        events.push((created + 1, thread, What::OnCpu { tid: 0, cpu: thread }));
+        events.push((end, thread, What::ThreadEnd { handle }));
+    }
+    for begin in [20, 1_040] {
+        (0..10).for_each(|turn| blocked(&mut events, 0, "usleep", (begin + turn * TURN, begin + (turn + 1) * TURN)));
+    }
+    events.push((1_030, 0, What::JoinBegin { handle: 1, site: SiteId(8) }));
+    events.push((1_031, 0, What::JoinEnd { handle: 1, error: 0 }));
+    events.push((2_050, 0, What::Exit));
+    let trace = trace(events);
+    let ended: Vec<Vec<u32>> = sleepers(&trace).iter().map(|s| s.ended.iter().map(|t| t.0).collect()).collect();
+    assert_eq!(ended, [vec![1], vec![2, 3]]);
+    let path = path(&trace);
+    let hand_off = Doing::HandOff { kind: WaitKind::Join, object: None };
+    let joined = path.segments.iter().filter(|s| s.doing == hand_off).map(|s| (s.begin.0, s.end.0));
+    assert_eq!(joined.collect::<Vec<_>>(), [(950, 1_020), (1_990, 2_040)], "{:?}", path.segments);
+}
+
 #[test]
 fn sleeps_that_end_otherwise_are_not_explained_while_others_work() {
     for (case, events) in [
