@@ -47,8 +47,8 @@ impl Herd<'_> {
         };
         let each = if self.is_futex() { "futex" } else { "condition variable" };
         format!(
-            "wake only as many threads as there is work for: {instead}, if any waiter can do the work, or give each kind of \
-             waiter a {each} of its own"
+            "wake only as many threads as there is work for: {instead}, if one thread is enough and any waiter can do \
+             the work, or give each kind of waiter a {each} of its own"
         )
     }
 }

@@ -98,8 +98,8 @@ fn threads_that_a_broadcast_wakes_and_that_wait_again_wake_in_vain() {
     let found = futile(&herd(true));
     assert_eq!((found.broadcasts, found.woken, found.futile), (1, 3, 2));
     assert_eq!(found.sites.into_iter().collect::<Vec<_>>(), [(BROADCAST, 2)]);
-    // If all three wait again, each may have had its part of some brief work under the mutex.
-    assert_eq!(futile(&herd(false)).futile, 0);
+    // If all three wait again, one of them may still have done brief work under the mutex.
+    assert_eq!(futile(&herd(false)).futile, 2);
 }
 
 /// Threads that work under the mutex, which they give up only in their next wait, find something to

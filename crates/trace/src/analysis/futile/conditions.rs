@@ -2,9 +2,9 @@
 //!
 //! A wake-up is futile if the woken thread waits at the same condition variable again, has only taken
 //! the mutex in between as far as the trace shows, and has run for less than [`BRIEF`]: a thread may
-//! do its work under the mutex. If all threads that one broadcast woke come back at once, they may
-//! have shared out brief work, as threads do that wait for the next round of a loop; then none of
-//! these wake-ups counts.
+//! do its work under the mutex. If all threads that one broadcast woke come back so soon, the first of
+//! them still counts as having found what it waited for: its work may have been brief. The others may
+//! have had their part of brief work, too, so advice must ask whether one thread is enough.
 
 use super::super::causes::{Ended, WaitKind};
 use super::super::objects::ObjectId;
@@ -105,9 +105,8 @@ impl Conditions {
     pub(super) fn finish(self, locks: &mut BTreeMap<ObjectId, ObjectId>) -> impl Iterator<Item = Broadcast> + use<> {
         locks.extend(self.locks);
         self.broadcasts.into_values().map(|mut broadcast| {
-            if broadcast.again.len() as u64 == broadcast.woken {
-                broadcast.again.clear();
-            }
+            let all_again = broadcast.woken > 0 && broadcast.again.len() as u64 == broadcast.woken;
+            broadcast.again.drain(..usize::from(all_again));
             broadcast
         })
     }
