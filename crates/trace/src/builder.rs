@@ -119,7 +119,7 @@ impl TraceBuilder {
             object_names: self.object_names,
             losses: Vec::new(),
             content: Content::Memory(self.events),
-            changes: OnceLock::new(),
+            loops: OnceLock::new(),
         }
     }
 }

@@ -129,7 +129,7 @@ fn assemble(scans: Vec<(Scan, File)>, mut losses: Vec<Loss>) -> Trace {
         object_names: BTreeMap::new(),
         losses: Vec::new(),
         content: Content::Memory(Vec::new()),
-        changes: OnceLock::new(),
+        loops: OnceLock::new(),
     };
     let mut segments = Segments::new(clock.origin);
     for (mut scan, file) in scans {

@@ -32,8 +32,8 @@ pub struct Trace {
     /// Everything that is missing in the trace, and why. Empty if the trace is complete.
     pub losses: Vec<Loss>,
     pub(crate) content: Content,
-    /// The events that [`Trace::interpreted_events`] shows as others; found when first asked for.
-    pub(crate) changes: OnceLock<tried::Changes>,
+    /// The loops that [`Trace::interpreted_events`] shows as waits; found when first asked for.
+    pub(crate) loops: OnceLock<tried::Loops>,
 }
 
 pub(crate) enum Content {
@@ -65,7 +65,7 @@ impl Trace {
 
     /// Returns all events by time, with loops that try a lock until they get it shown as waits.
     pub fn interpreted_events(&self) -> Interpreted<'_> {
-        Interpreted::new(self.events(), self.changes.get_or_init(|| tried::changes(self)))
+        Interpreted::new(self.events(), self.loops.get_or_init(|| tried::loops(self)))
     }
 
     /// Returns the events of the complete part of the trace, up to [`Trace::complete_until`], as

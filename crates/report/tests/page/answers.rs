@@ -119,8 +119,8 @@ fn a_loop_of_tries_is_a_wait() {
     for turn in 0..29u64 {
         let (at, holder) = (10 + turn * 100, (turn % 4) as u32);
         if turn > 0 {
-            for micros in (0..100).step_by(2) {
-                run.at(at - 99 + micros, holder, What::TryFail { lock: B, mode: X, site: SITE });
+            for ns in ((at - 99) * US..(at + 1) * US).step_by(500) {
+                run.at_ns(ns, holder, What::TryFail { lock: B, mode: X, site: SITE });
             }
         }
         run.take(at + 1, holder, B, X, SITE).give(at + 99, holder, B, X);

@@ -36,7 +36,11 @@ impl Run {
     }
 
     pub(crate) fn at(&mut self, us: u64, thread: u32, what: What) -> &mut Run {
-        self.0.push(Ticks(us * US), ThreadIndex(thread), what);
+        self.at_ns(us * US, thread, what)
+    }
+
+    pub(crate) fn at_ns(&mut self, ns: u64, thread: u32, what: What) -> &mut Run {
+        self.0.push(Ticks(ns), ThreadIndex(thread), what);
         self
     }
 

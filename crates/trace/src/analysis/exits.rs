@@ -10,7 +10,7 @@
 //! do: those that ran, or waited for a lock. Threads that slept for most of their lives are none of
 //! them.
 
-use super::sleepers::{LEAST, is_sleep};
+use super::sleepers::LEAST;
 use crate::clock::Ticks;
 use crate::event::{Event, OffReason, SystemCall, ThreadIndex, WakeReason, What};
 use crate::process::ProcessIndex;
@@ -92,7 +92,7 @@ impl Life {
             What::Blocked { ticks, .. } => self.call = Some(ticks),
             What::Called { call, .. } => {
                 let long = self.call.take().filter(|_| call.ticks == SystemCall::LONG);
-                if is_sleep(&call) {
+                if call.is_sleep() {
                     self.slept(Ticks(long.unwrap_or(u64::from(call.ticks))));
                 }
             }

@@ -11,7 +11,7 @@
 //! known ([`super::beside`]).
 
 use crate::clock::Ticks;
-use crate::event::{Event, Outcome, SiteId, SystemCall, ThreadIndex, WakeReason, What};
+use crate::event::{Event, SiteId, SystemCall, ThreadIndex, WakeReason, What};
 use crate::process::ProcessIndex;
 use crate::trace::Trace;
 use std::collections::BTreeMap;
@@ -101,7 +101,7 @@ impl Sleepers {
             What::Called { call, site } => {
                 let long = life.blocked.take().filter(|_| call.ticks == SystemCall::LONG);
                 let began = Ticks(now.0.saturating_sub(long.unwrap_or(u64::from(call.ticks))));
-                match is_sleep(&call) {
+                match call.is_sleep() {
                     true => self.slept(thread, (site, true), (began, now), number),
                     false => self.acted(thread),
                 }
@@ -171,14 +171,5 @@ impl Sleepers {
     pub(super) fn finish(mut self) -> Vec<Sleeper> {
         (0..self.lives.len() as u32).for_each(|thread| self.acted(ThreadIndex(thread)));
         self.found
-    }
-}
-
-/// Whether the call was a sleep, or a wait for files that only a time-out ended.
-pub(super) fn is_sleep(call: &SystemCall) -> bool {
-    match call.name() {
-        "sleep" | "usleep" | "nanosleep" | "clock_nanosleep" => true,
-        "poll" | "ppoll" | "select" | "pselect" | "epoll_wait" | "epoll_pwait" => call.outcome == Outcome::Nothing,
-        _ => false,
     }
 }

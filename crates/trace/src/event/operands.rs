@@ -238,6 +238,15 @@ impl SystemCall {
         crate::point::CALLS.get(usize::from(self.number)).copied().unwrap_or("an unknown call")
     }
 
+    /// Whether the call was a sleep, or a wait for files that only a time-out ended.
+    pub(crate) fn is_sleep(&self) -> bool {
+        match self.name() {
+            "sleep" | "usleep" | "nanosleep" | "clock_nanosleep" => true,
+            "poll" | "ppoll" | "select" | "pselect" | "epoll_wait" | "epoll_pwait" => self.outcome == Outcome::Nothing,
+            _ => false,
+        }
+    }
+
     pub(crate) const fn to_bits(self) -> u64 {
         let file = match self.file {
             Some(file) if file < SystemCall::FILES => file,

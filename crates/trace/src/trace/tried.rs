@@ -7,55 +7,108 @@
 //! tries counts as such a loop if
 //!
 //! - all are at one place and for one lock, and the last succeeds;
-//! - the thread does nothing in between that the trace shows, except for sleeping;
-//! - it runs for less than [`BRIEF`] between two tries: otherwise it may do other work meanwhile.
+//! - there are at least [`LEAST`] of them, or the thread sleeps in between;
+//! - the thread does nothing else in between that the trace shows;
+//! - it runs for less than [`BRIEF`] between two tries, or [`BRIEF_ASLEEP`] around a sleep: otherwise
+//!   it may do other work meanwhile.
 
 use super::{Events, Trace};
-use crate::clock::Ticks;
-use crate::event::{Event, How, Lock, Mode, OffReason, SiteId, ThreadIndex, What};
+use crate::clock::{Clock, Ticks};
+use crate::event::{Event, How, Lock, Mode, OffReason, SiteId, SystemCall, ThreadIndex, What};
 use crate::kinds::Kinds;
 use baton_units::Nanos;
 use std::collections::BTreeMap;
 use std::iter::Peekable;
 
 /// A thread that runs for longer between two tries may do other work.
-const BRIEF: Nanos = Nanos(5_000);
+const BRIEF: Nanos = Nanos(1_000);
 
-/// What becomes of an event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Becomes {
-    Request,
-    Acquired(How),
-    Nothing,
+/// The same for two tries with a sleep in between, beside which so short work counts little.
+const BRIEF_ASLEEP: Nanos = Nanos(5_000);
+
+/// The fewest tries, with the last, of a loop without sleeps.
+const LEAST: u32 = 3;
+
+/// A loop that tries a lock until it gets it.
+pub(crate) struct Loop {
+    thread: ThreadIndex,
+    /// The places of the first try and of the acquisition among all events of the trace.
+    first: u64,
+    last: u64,
+    how: How,
 }
 
-/// The events that become others, each by its place among all events of the trace.
-pub(crate) type Changes = Vec<(u64, Becomes)>;
+/// The loops of a trace, in the order of their first tries.
+pub(crate) type Loops = Vec<Loop>;
 
 /// A series of tries by one thread.
 struct Series {
     lock: Lock,
     mode: Mode,
     site: SiteId,
-    /// The places of its events among all events, the first try first.
-    events: Vec<u64>,
+    /// The place of the first try among all events.
+    first: u64,
     tries: u32,
     slept: bool,
-    /// How long the thread has run since the last try, up to `from`; it runs since `from`.
+    /// Length of the call that the thread's event before was about.
+    blocked: Option<u64>,
+    /// Whether the thread has called a sleep since its last try.
+    asleep: bool,
+    /// How long the thread ran from its last try to `since`: outside of sleeps.
+    before: Ticks,
+    /// When the last try came, or the end of the last sleep.
+    since: Ticks,
+    /// How long the thread has run since `since`, up to `from`; it runs since `from`.
     ran: Ticks,
     from: Option<Ticks>,
 }
 
 impl Series {
-    /// How long the thread has run since its last try.
+    fn new((lock, mode, site): (Lock, Mode, SiteId), at: u64, now: Ticks) -> Series {
+        Series {
+            lock,
+            mode,
+            site,
+            first: at,
+            tries: 1,
+            slept: false,
+            blocked: None,
+            asleep: false,
+            before: Ticks(0),
+            since: now,
+            ran: Ticks(0),
+            from: Some(now),
+        }
+    }
+
+    /// How long the thread has run since `since`.
     fn ran(&self, now: Ticks) -> Ticks {
         self.ran + self.from.map_or(Ticks(0), |from| now.since(from))
     }
 
-    fn tried(&mut self, at: u64, now: Ticks) {
-        self.events.push(at);
+    fn tried(&mut self, now: Ticks) {
         self.tries += 1;
-        (self.ran, self.from) = (Ticks(0), Some(now));
+        (self.before, self.asleep) = (Ticks(0), false);
+        self.runs_since(now);
+    }
+
+    fn runs_since(&mut self, now: Ticks) {
+        (self.since, self.ran, self.from) = (now, Ticks(0), Some(now));
+    }
+
+    /// A sleep has ended. The time that the thread ran inside of the call is no work.
+    fn woke(&mut self, call: &SystemCall, now: Ticks) {
+        let long = self.blocked.take().filter(|_| call.ticks == SystemCall::LONG);
+        let length = Ticks(long.unwrap_or(u64::from(call.ticks)));
+        self.before += self.ran(now).min(now.since(self.since).since(length));
+        (self.slept, self.asleep) = (true, true);
+        self.runs_since(now);
+    }
+
+    /// Whether the thread has run too briefly since its last try to have done work.
+    fn is_brief(&self, now: Ticks, clock: &Clock) -> bool {
+        let limit = if self.asleep { BRIEF_ASLEEP } else { BRIEF };
+        self.before + self.ran(now) < Ticks(clock.ticks(limit))
     }
 
     /// How the wait ended if its last try succeeds.
@@ -66,37 +119,31 @@ impl Series {
 }
 
 /// Finds the loops of a trace.
-pub(crate) fn changes(trace: &Trace) -> Changes {
+pub(crate) fn loops(trace: &Trace) -> Loops {
     if trace.events_of(Kinds::TRIES).next().is_none() {
-        return Changes::new();
+        return Loops::new();
     }
-    let mut search =
-        Search { trace, brief: Ticks(trace.clock.ticks(BRIEF)), series: BTreeMap::new(), found: Vec::new() };
+    let mut search = Search { trace, series: BTreeMap::new(), found: Vec::new() };
     for (at, event) in (0..).zip(trace.events()) {
         search.step(at, &event);
     }
-    search.found.sort_unstable_by_key(|(at, _)| *at);
+    search.found.sort_unstable_by_key(|found| found.first);
     search.found
 }
 
 struct Search<'a> {
     trace: &'a Trace,
-    brief: Ticks,
     series: BTreeMap<ThreadIndex, Series>,
-    found: Changes,
+    found: Loops,
 }
 
 impl Search<'_> {
     fn step(&mut self, at: u64, event: &Event) {
         let (thread, now) = (event.thread, event.time);
         if let What::TryFail { lock, mode, site } = event.what {
-            match self.series.get_mut(&thread).filter(|series| self.trace.goes_on(series, event, self.brief)) {
-                Some(series) => series.tried(at, now),
-                None => {
-                    let (events, ran, from) = (vec![at], Ticks(0), Some(now));
-                    let series = Series { lock, mode, site, events, tries: 1, slept: false, ran, from };
-                    self.series.insert(thread, series);
-                }
+            match self.series.get_mut(&thread).filter(|series| self.trace.goes_on(series, event)) {
+                Some(series) => series.tried(now),
+                None => drop(self.series.insert(thread, Series::new((lock, mode, site), at, now))),
             }
             return;
         }
@@ -111,8 +158,9 @@ impl Search<'_> {
                 series.slept |= reason == OffReason::Blocked;
             }
             What::OnCpu { .. } => series.from = series.from.or(Some(now)),
-            What::Blocked { .. } => series.events.push(at),
-            What::Acquire { .. } if self.trace.goes_on(series, event, self.brief) => self.ends(at, thread),
+            What::Blocked { ticks, .. } => series.blocked = Some(ticks),
+            What::Called { call, .. } if call.is_sleep() => series.woke(&call, now),
+            What::Acquire { .. } if self.trace.goes_on(series, event) => self.ends(at, thread),
             what if what.is_act() => drop(self.series.remove(&thread)),
             _ => {}
         }
@@ -121,16 +169,15 @@ impl Search<'_> {
     /// The thread's series ends with the acquisition `at`.
     fn ends(&mut self, at: u64, thread: ThreadIndex) {
         let Some(series) = self.series.remove(&thread) else { return };
-        let mut events = series.events.iter().copied();
-        self.found.extend(events.next().map(|first| (first, Becomes::Request)));
-        self.found.extend(events.map(|between| (between, Becomes::Nothing)));
-        self.found.push((at, Becomes::Acquired(series.how())));
+        if series.slept || series.tries + 1 >= LEAST {
+            self.found.push(Loop { thread, first: series.first, last: at, how: series.how() });
+        }
     }
 }
 
 impl Trace {
     /// Whether a try, or the acquisition that ends the loop, belongs to the series.
-    fn goes_on(&self, series: &Series, event: &Event, brief: Ticks) -> bool {
+    fn goes_on(&self, series: &Series, event: &Event) -> bool {
         let (What::TryFail { lock, mode, site } | What::Acquire { lock, mode, site }) = event.what else {
             return false;
         };
@@ -138,7 +185,7 @@ impl Trace {
         let place = |site| self.site(process, site).first();
         (series.lock, series.mode) == (lock, mode)
             && (series.site == site || place(series.site).is_some() && place(series.site) == place(site))
-            && series.ran(event.time) < brief
+            && series.is_brief(event.time, &self.clock)
     }
 }
 
@@ -146,12 +193,26 @@ impl Trace {
 pub struct Interpreted<'a> {
     events: Events<'a>,
     at: u64,
-    changes: Peekable<std::slice::Iter<'a, (u64, Becomes)>>,
+    coming: Peekable<std::slice::Iter<'a, Loop>>,
+    /// The loops that have begun and not ended: at most one of each thread.
+    open: Vec<&'a Loop>,
 }
 
 impl<'a> Interpreted<'a> {
-    pub(crate) fn new(events: Events<'a>, changes: &'a Changes) -> Interpreted<'a> {
-        Interpreted { events, at: 0, changes: changes.iter().peekable() }
+    pub(crate) fn new(events: Events<'a>, loops: &'a Loops) -> Interpreted<'a> {
+        Interpreted { events, at: 0, coming: loops.iter().peekable(), open: Vec::new() }
+    }
+
+    /// Shows an event of a thread that is in a loop; `None` if it is left out.
+    fn inside(&mut self, nth: usize, at: u64, what: What) -> Option<What> {
+        match what {
+            What::Acquire { lock, mode, .. } if self.open[nth].last == at => {
+                let how = self.open.swap_remove(nth).how;
+                Some(What::Acquired { lock, mode, how })
+            }
+            What::TryFail { .. } | What::Blocked { .. } | What::Called { .. } => None,
+            what => Some(what),
+        }
     }
 }
 
@@ -164,14 +225,19 @@ impl Iterator for Interpreted<'_> {
             let event = self.events.next()?;
             let at = self.at;
             self.at += 1;
-            let Some((_, becomes)) = self.changes.next_if(|(of, _)| *of == at) else { return Some(event) };
-            let what = match (becomes, event.what) {
-                (Becomes::Nothing, _) => continue,
-                (Becomes::Request, What::TryFail { lock, mode, site }) => What::Request { lock, mode, site },
-                (Becomes::Acquired(how), What::Acquire { lock, mode, .. }) => What::Acquired { lock, mode, how: *how },
-                (_, what) => what,
+            let what = match (self.coming.next_if(|coming| coming.first == at), event.what) {
+                (Some(begins), What::TryFail { lock, mode, site }) => {
+                    self.open.push(begins);
+                    Some(What::Request { lock, mode, site })
+                }
+                (_, what) => match self.open.iter().position(|open| open.thread == event.thread) {
+                    Some(nth) => self.inside(nth, at, what),
+                    None => Some(what),
+                },
             };
-            return Some(Event { what, ..event });
+            if let Some(what) = what {
+                return Some(Event { what, ..event });
+            }
         }
     }
 }
@@ -180,7 +246,7 @@ impl Iterator for Interpreted<'_> {
 mod tests {
     use super::*;
     use crate::builder::TraceBuilder;
-    use crate::clock::Clock;
+    use crate::event::Outcome;
 
     const LOCK: Lock = Lock::mutex(0x1000);
     const SITE: SiteId = SiteId(1);
@@ -207,20 +273,73 @@ mod tests {
     fn tries_in_a_loop_are_a_wait() {
         let tries = [(10, TRY), (500, TRY), (900, TRY), (1_300, TAKE)];
         assert_eq!(seen(&tries), [(10, REQUEST), (1_300, acquired(How::spinning(4)))]);
-        let slept = What::Blocked { site: SITE, ticks: 60_000 };
-        let sleeps = [(10, TRY), (500, OFF), (60_500, ON), (60_600, slept), (61_000, TRY), (61_300, TAKE)];
-        let expected = [(10, REQUEST), (500, OFF), (60_500, ON), (61_300, acquired(How::sleeping(3)))];
-        assert_eq!(seen(&sleeps), expected);
     }
 
-    /// The thread may have worked between the tries, it acts in between, takes the lock elsewhere, or
-    /// does not get it.
+    /// Between two tries, the thread sleeps in a call from `begin` on; the kernel reports it as off its
+    /// CPU (`switches`), or no switches were recorded. Inside of the call it runs for 4,000 and 3,000.
+    fn asleep(begin: u64, switches: bool) -> Vec<(u64, What)> {
+        let (number, end) = (crate::point::call("usleep").unwrap(), begin + 60_000);
+        let call = SystemCall { number, outcome: Outcome::Done, file: None, ticks: 60_000 };
+        let slept = [
+            (begin + 4_000, OFF),
+            (end - 3_000, ON),
+            (end, What::Blocked { site: SITE, ticks: 60_000 }),
+            (end, What::Called { call, site: SITE }),
+        ];
+        slept[if switches { 0 } else { 2 }..].to_vec()
+    }
+
+    #[test]
+    fn a_sleep_between_the_tries_is_part_of_the_wait() {
+        for switches in [true, false] {
+            let events = [
+                vec![(10, TRY)],
+                asleep(300, switches),
+                vec![(60_600, TRY)],
+                asleep(61_000, switches),
+                vec![(122_000, TAKE)],
+            ]
+            .concat();
+            let switched = events.iter().filter(|(_, what)| [OFF, ON].contains(what)).copied();
+            let expected: Vec<_> =
+                [(10, REQUEST)].into_iter().chain(switched).chain([(122_000, acquired(How::sleeping(3)))]).collect();
+            assert_eq!(seen(&events), expected);
+            // A single try before the sleep suffices.
+            let once = [vec![(10, TRY)], asleep(300, switches), vec![(61_000, TAKE)]].concat();
+            assert_eq!(seen(&once).last(), Some(&(61_000, acquired(How::sleeping(2)))));
+            // The thread works before it sleeps, or afterwards.
+            for (begin, taken) in [(7_000, 68_000), (300, 68_000)] {
+                let works = [vec![(10, TRY)], asleep(begin, switches), vec![(taken, TAKE)]].concat();
+                assert_eq!(seen(&works), works);
+            }
+        }
+    }
+
+    /// Each of two threads is in a loop; other events of theirs, and those of a third thread, stay.
+    #[test]
+    fn loops_of_several_threads_are_told_apart() {
+        let mut trace = TraceBuilder::new(Clock::nanoseconds());
+        let cpu = What::Cpu { cpu: 1 };
+        let events = [(0, TRY), (1, TRY), (2, TRY), (0, cpu), (0, TRY), (1, TRY), (1, TAKE), (0, TRY), (0, TAKE)];
+        for (time, (thread, what)) in (0..).zip(events) {
+            trace.push(Ticks(time), ThreadIndex(thread), what);
+        }
+        let seen: Vec<_> = trace.build().interpreted_events().map(|event| (event.thread.0, event.what)).collect();
+        let (one, other) = (acquired(How::spinning(4)), acquired(How::spinning(3)));
+        assert_eq!(seen, [(0, REQUEST), (1, REQUEST), (2, TRY), (0, cpu), (1, other), (0, one)]);
+    }
+
+    /// The thread may have worked between the tries, it acts in between, takes the lock elsewhere, gets
+    /// it at the second try, or does not get it.
     #[test]
     fn other_tries_are_left_as_they_are() {
         let elsewhere = What::Acquire { lock: LOCK, mode: MODE, site: SiteId(2) };
         let mark = What::Marker { name: 0, value: 0 };
+        let read = SystemCall { number: 0, outcome: Outcome::Done, file: None, ticks: 10 };
         for events in [
-            vec![(10, TRY), (9_000, TRY), (20_000, TAKE)],
+            vec![(10, TRY), (3_000, TRY), (6_000, TRY), (9_000, TAKE)],
+            vec![(10, TRY), (20, TAKE)],
+            vec![(10, TRY), (20, TRY), (35, What::Called { call: read, site: SITE }), (40, TAKE)],
             vec![(10, TRY), (20, mark), (30, TAKE)],
             vec![(10, TRY), (20, elsewhere)],
             vec![(10, TRY), (20, TRY), (30, mark)],
@@ -228,7 +347,7 @@ mod tests {
             assert_eq!(seen(&events), events);
         }
         // Work before the last tries leaves out what came before it.
-        let late = [(10, TRY), (9_000, TRY), (9_500, TAKE)];
-        assert_eq!(seen(&late), [(10, TRY), (9_000, REQUEST), (9_500, acquired(How::spinning(2)))]);
+        let late = [(10, TRY), (9_000, TRY), (9_200, TRY), (9_500, TAKE)];
+        assert_eq!(seen(&late), [(10, TRY), (9_000, REQUEST), (9_500, acquired(How::spinning(3)))]);
     }
 }
