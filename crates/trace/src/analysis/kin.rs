@@ -3,7 +3,7 @@
 
 use super::causes::{Cause, WaitKind};
 use crate::clock::Ticks;
-use crate::event::{Event, Outcome, ThreadIndex, What};
+use crate::event::{Event, Outcome, SystemCall, ThreadIndex, What};
 use crate::process::ProcessIndex;
 use crate::trace::Trace;
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,6 +29,7 @@ pub(super) struct Kin {
     ends: BTreeMap<ProcessIndex, Ticks>,
     /// For each process, the thread that acted last.
     last: BTreeMap<ProcessIndex, ThreadIndex>,
+    /// Length of the call that the thread's event before was about.
     blocked: BTreeMap<ThreadIndex, u64>,
     waited_for: BTreeSet<ProcessIndex>,
 }
@@ -68,9 +69,11 @@ impl Kin {
                 self.blocked.insert(event.thread, ticks);
                 None
             }
-            What::Called { call, .. } if call.name() == "waitpid" && call.outcome == Outcome::Done => {
-                let ticks = self.blocked.remove(&event.thread)?;
-                self.reaped((Ticks(event.time.0.saturating_sub(ticks)), event.time), process)
+            What::Called { call, .. } => {
+                let long = self.blocked.remove(&event.thread).filter(|_| call.ticks == SystemCall::LONG);
+                let begin = Ticks(event.time.0.saturating_sub(long.unwrap_or(u64::from(call.ticks))));
+                let reaps = call.name() == "waitpid" && call.outcome == Outcome::Done;
+                reaps.then(|| self.reaped((begin, event.time), process)).flatten()
             }
             _ => None,
         };

@@ -232,3 +232,25 @@ fn a_wait_for_a_child_leads_to_the_child_if_it_was_recorded() {
     assert_eq!(both.time(|_| true).0, 950);
     assert_eq!(unexplained(&of(true)).0.len(), 1, "a replay does not follow it");
 }
+
+/// Process 7 is in a read until 910, and its child ends at 900. Then `waitpid` returns at once. The read's
+/// length is not that of `waitpid`.
+#[test]
+fn a_call_that_returned_at_once_was_no_wait_for_a_child_that_had_ended_before() {
+    let mut builder = TraceBuilder::new(Clock::nanoseconds());
+    builder.thread("parent");
+    let child = builder.child(8);
+    let mut events: Events = vec![(0, 0, What::ThreadStart { handle: 1 }), (1, 0, What::OnCpu { tid: 0, cpu: 0 })];
+    blocked(&mut events, 0, "read", (110, 910));
+    let at_once = SystemCall { number: number("waitpid"), outcome: Outcome::Done, file: None, ticks: 2 };
+    events.push((922, 0, What::Called { call: at_once, site: WORKS }));
+    events.push((950, 0, What::Exit));
+    events.push((102, child.0, What::ThreadStart { handle: 1 }));
+    events.push((900, child.0, What::Exit));
+    events.sort_by_key(|(time, ..)| *time);
+    for (time, thread, what) in events {
+        builder.push(Ticks(time), ThreadIndex(thread), what);
+    }
+    let path = path(&builder.build());
+    assert_eq!((along(&path, 0), along(&path, child.0)), (950, 0), "{:?}", path.segments);
+}
