@@ -7,7 +7,7 @@ use crate::clock::Ticks;
 use crate::event::{ThreadIndex, What};
 use crate::kinds::Kinds;
 use crate::trace::Trace;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Intervals of time, in order and without overlap.
 type Intervals = Vec<(Ticks, Ticks)>;
@@ -52,14 +52,29 @@ impl LeftCpus {
                 sets.push(Set::new(Some(cpus.clone()), cpus.len()));
             }
         }
+        // Threads change their CPUs often, and there may be many sets.
+        let mut sets_of: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+        for (at, set) in sets.iter().enumerate() {
+            set.cpus.iter().flatten().for_each(|cpu| sets_of.entry(*cpu).or_default().push(at));
+        }
+        let (count, any_set) = (sets.len(), sets[0].cpus.is_none());
         let mut running: Vec<Option<Option<u32>>> = vec![None; trace.threads.len()];
         for (time, thread, runs) in edges(trace) {
             let Some(before) = running.get_mut(thread) else { continue };
             let before = std::mem::replace(before, runs);
-            for set in &mut sets {
+            let mut step = |at: usize| {
+                let set = &mut sets[at];
                 let inside = |on: Option<Option<u32>>| set.has(on, own[thread].as_ref());
                 let (was, is) = (inside(before), inside(runs));
                 set.step(time, was, is);
+            };
+            match any_set || [before, runs].contains(&Some(None)) {
+                true => (0..count).for_each(step),
+                // The sets with only one of the two CPUs change.
+                false => {
+                    let cpus = [before, runs].into_iter().flatten().flatten();
+                    cpus.filter_map(|cpu| sets_of.get(&cpu)).flatten().for_each(|at| step(*at));
+                }
             }
         }
         LeftCpus { sets: sets.into_iter().map(|set| set.found).collect(), set_of }

@@ -240,6 +240,44 @@ fn a_thread_that_is_bound_to_a_busy_cpu_has_left_no_cpu_to_others() {
     assert_eq!(left.overlap(ThreadIndex(1), Ticks(200), Ticks(300)), bound(100, 0), "then its own CPU is free");
 }
 
+/// Threads 0, 1 and 2 are bound to CPUs 0 and 1, 1 and 2, 2 and 3. Each one's own set has a free CPU
+/// except from 200 to 300, when threads 0 and 1 run on CPUs 0 and 1, and from 400 on, when threads 1 and 2
+/// run on CPUs 1 and 2.
+#[test]
+fn each_thread_has_the_free_cpus_of_its_own_set() {
+    use baton_trace::Affinity;
+    use baton_trace::analysis::{Left, LeftCpus};
+    let mut trace = TraceBuilder::new(Clock::nanoseconds());
+    let threads = [(0, 0b0011), (1, 0b0110), (2, 0b1100)];
+    for (thread, words) in threads {
+        trace.push(Ticks(0), ThreadIndex(thread), What::ThreadStart { handle: u64::from(thread) });
+        for what in Affinity::records(0, &[words]) {
+            trace.push(Ticks(1), ThreadIndex(thread), what);
+        }
+        trace.push(Ticks(10), ThreadIndex(thread), off(OffReason::Blocked));
+    }
+    for (time, thread, what) in [
+        (100, 0, What::OnCpu { tid: 0, cpu: 0 }),
+        (200, 1, What::OnCpu { tid: 0, cpu: 1 }),
+        (300, 0, off(OffReason::Blocked)),
+        (400, 2, What::OnCpu { tid: 0, cpu: 2 }),
+    ] {
+        trace.push(Ticks(time), ThreadIndex(thread), what);
+    }
+    for (thread, _) in threads {
+        trace.push(Ticks(1_000), ThreadIndex(thread), What::ThreadEnd { handle: u64::from(thread) });
+    }
+    let left = LeftCpus::of(&trace.build(), &threads.map(|(thread, _)| ThreadIndex(thread)).into());
+    for (thread, none_free) in [(0, 200..300), (1, 400..1_000), (2, 0..0)] {
+        let of = |begin, end| left.overlap(ThreadIndex(thread), Ticks(begin), Ticks(end));
+        for begin in (100..1_000).step_by(100) {
+            let bound = if none_free.contains(&begin) { 100 } else { 0 };
+            let expected = Left { free: Ticks(100 - bound), bound: Ticks(bound) };
+            assert_eq!(of(begin, begin + 100), expected, "thread {thread} from {begin}");
+        }
+    }
+}
+
 /// The kernel's reports are lost from 1,000 to 9,000. In that time the thread is in a call of 3,000, and
 /// used its CPU for 4,000 of all 10,000: of the other 5,000 it was off its CPU for 3,000.
 #[test]
