@@ -64,10 +64,14 @@ impl Recording {
     }
 }
 
+/// The greatest dilation that is estimated. An event's cost is a mean, so that a run that is events
+/// and little else may seem to have no time of its own.
+const MOST: u64 = 20;
+
 /// Returns how many times as long the run took as it would have without the recorder's time on the
-/// critical path.
+/// critical path; at most 20 times.
 pub fn dilation(recorded: Nanos, recorder: Nanos) -> f64 {
-    let alone = recorded.0.saturating_sub(recorder.0).max(1);
+    let alone = recorded.0.saturating_sub(recorder.0).max(recorded.0 / MOST).max(1);
     recorded.0.max(1) as f64 / alone as f64
 }
 
@@ -96,5 +100,17 @@ impl Seen {
             }
             _ => self.events += 1,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_of_events_alone_has_a_bounded_dilation() {
+        assert_eq!(dilation(Nanos(300), Nanos(100)), 1.5);
+        assert_eq!(dilation(Nanos(36_800_000), Nanos(40_000_000)), 20.0);
+        assert_eq!(dilation(Nanos(0), Nanos(0)), 1.0);
     }
 }
