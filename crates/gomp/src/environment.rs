@@ -1,6 +1,6 @@
 //! Variables of the environment that only this interface uses.
 
-use crate::variables::{variable, warn};
+use crate::variables::{bad, variable};
 use std::sync::OnceLock;
 use std::sync::RwLock;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -51,7 +51,7 @@ pub(crate) fn environment() -> &'static Environment {
 fn value<T>(name: &str, default: T, parse: impl FnOnce(&str) -> Option<T>) -> T {
     let Some(text) = variable(name) else { return default };
     parse(text.trim()).unwrap_or_else(|| {
-        warn(&format!("Invalid value for environment variable {name}: {text}"));
+        bad(name, &text);
         default
     })
 }
@@ -101,7 +101,7 @@ pub(crate) fn stack() -> Option<usize> {
     };
     let bytes = digits.parse::<usize>().ok().and_then(|n| n.checked_mul(unit));
     if bytes.is_none() {
-        warn(&format!("Invalid value for environment variable OMP_STACKSIZE: {text}"));
+        bad("OMP_STACKSIZE", &text);
     }
     bytes
 }

@@ -211,6 +211,13 @@ fn copy_of(records: Option<Record>, address: usize, thread: usize) -> Option<(us
     })
 }
 
+/// Ends the process, as no reduction has a variable at this address.
+#[cold]
+pub(crate) fn unknown(address: usize) -> ! {
+    eprintln!("libbaton_gomp: no task_reduction, or reduction with task modifier, has a variable at {address:#x}");
+    std::process::exit(1);
+}
+
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn GOMP_task_reduction_remap(count: usize, originals: usize, addresses: *mut usize) {
     let place = place();
@@ -220,12 +227,7 @@ pub unsafe extern "C" fn GOMP_task_reduction_remap(count: usize, originals: usiz
         // SAFETY: the compiler passes `count` addresses, and behind them room for `count`
         // variables.
         let address = unsafe { addresses.add(n).read() };
-        let Some((copy, variable)) = copy_of(records, address, place.id as usize) else {
-            eprintln!(
-                "libbaton_gomp: no task_reduction, or reduction with task modifier, has a variable at {address:#x}"
-            );
-            std::process::exit(1);
-        };
+        let Some((copy, variable)) = copy_of(records, address, place.id as usize) else { unknown(address) };
         // SAFETY: as above.
         unsafe {
             addresses.add(n).write(copy);

@@ -36,7 +36,8 @@ pub extern "C" fn GOMP_teams(_teams: u32, threads: u32) {
     set_limit(threads);
 }
 
-fn set_limit(threads: u32) {
+/// Limits the threads of the calling thread's regions; 0: no further limit.
+pub(crate) fn set_limit(threads: u32) {
     let place = place();
     let mut icv = place.icv.get();
     limit(&mut icv, threads);

@@ -130,7 +130,7 @@ struct Affinity {
 /// Reads KMP_AFFINITY: modifiers and a type, with commas.
 fn affinity(text: &str) -> Result<Affinity, String> {
     let text = text.to_ascii_lowercase();
-    let (mut granularity, mut list, mut kind) = ("cores", None, None);
+    let (mut granularity, mut kind) = ("cores", None);
     let (listed, rest) = match text.split_once("proclist=[") {
         Some((before, after)) => {
             let (inside, behind) = after.split_once(']').ok_or("`proclist=[` without `]`")?;
@@ -150,9 +150,7 @@ fn affinity(text: &str) -> Result<Affinity, String> {
             other => return Err(format!("`{other}` is not understood")),
         }
     }
-    if let Some(listed) = listed {
-        list = Some(places(&listed)?);
-    }
+    let list = listed.map(|listed| places(&listed)).transpose()?;
     let bind = |bind: &str, places: String| Affinity { bind: Some(bind.to_owned()), places: Some(places) };
     match kind {
         None | Some("none" | "disabled") => Ok(Affinity::default()),
@@ -174,11 +172,8 @@ fn places(list: &str) -> Result<String, String> {
         Ok((number(from)?..=number(to)?).step_by(number(step)?.max(1) as usize).collect())
     };
     while !rest.is_empty() {
-        let (set, after) = match rest.strip_prefix('{') {
-            Some(inside) => inside.split_once('}').ok_or("`{` without `}` in `proclist`")?,
-            None => (rest, ""),
-        };
-        if rest.starts_with('{') {
+        if let Some(inside) = rest.strip_prefix('{') {
+            let (set, after) = inside.split_once('}').ok_or("`{` without `}` in `proclist`")?;
             let all: Vec<Vec<u32>> = set.split(',').map(span).collect::<Result<_, _>>()?;
             let all: Vec<String> = all.concat().iter().map(ToString::to_string).collect();
             out.push(format!("{{{}}}", all.join(",")));
@@ -192,12 +187,16 @@ fn places(list: &str) -> Result<String, String> {
     if out.is_empty() { Err("an empty `proclist`".into()) } else { Ok(out.join(",")) }
 }
 
+/// Tells of a variable's value that is left out.
+pub(crate) fn bad(name: &str, why: &str) {
+    warn(&format!("Invalid value for environment variable {name}: {why}"));
+}
+
 /// Tells of KMP_* variables that are not understood or have no effect. Called once, before `main`.
 pub(crate) fn tell() {
     if get("KMP_WARNINGS").and_then(|text| truth(&text)) == Some(false) {
         WARNINGS.store(false, Relaxed);
     }
-    let bad = |name: &str, why: &str| warn(&format!("Invalid value for environment variable {name}: {why}"));
     if let Some(Err(why)) = get("KMP_AFFINITY").map(|text| affinity(&text)) {
         bad("KMP_AFFINITY", &why);
     }

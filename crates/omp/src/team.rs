@@ -258,7 +258,7 @@ impl Variables {
         Variables { now: Cell::new(region), changed: Cell::new(false) }
     }
 
-    /// The variables.
+    /// Returns the variables as they are now.
     #[inline]
     pub fn get(&self) -> Icv {
         self.now.get()

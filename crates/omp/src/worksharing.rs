@@ -317,21 +317,23 @@ impl<M: Machine> Context<M> {
     /// that must run the block and then call [`copy_out`](Context::copy_out), and to the others the
     /// address that the first thread handed out.
     pub fn single_copy(&self) -> Option<usize> {
-        if self.enter(Work::default) {
-            return None;
-        }
+        (!self.enter(Work::default)).then(|| self.handed_out())
+    }
+
+    /// The address that another thread hands out in this work-share, which ends here.
+    fn handed_out(&self) -> usize {
         self.barrier(Why::Barrier);
         // Acquire: the thread sees the data to which the address leads.
         // C11: the barrier that both pass in between orders the store, and all before it, before
         // this load.
         let copied = self.share().copied().load(Acquire);
         self.leave();
-        Some(copied)
+        copied
     }
 
     /// Hands an address to the team's other threads at a single with copyprivate.
     pub fn copy_out(&self, address: usize) {
-        // Release: see `single_copy`.
+        // Release: see `handed_out`.
         // C11: as there, the barrier below orders it.
         self.share().copied().store(address, Release);
         self.barrier(Why::Barrier);
@@ -342,13 +344,8 @@ impl<M: Machine> Context<M> {
     /// pass `None`. Returns the address. All threads of the team meet here.
     pub fn hand_out(&self, own: Option<usize>) -> usize {
         self.enter(Work::default);
-        if let Some(address) = own {
-            // Release, and Acquire below: see `single_copy`.
-            self.share().copied().store(address, Release);
-        }
-        self.barrier(Why::Barrier);
-        let address = self.share().copied().load(Acquire);
-        self.leave();
+        let Some(address) = own else { return self.handed_out() };
+        self.copy_out(address);
         address
     }
 }

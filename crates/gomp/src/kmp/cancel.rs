@@ -6,17 +6,15 @@ use crate::kmp::ident::Ident;
 use crate::process::place;
 use baton_omp::Why;
 
-/// The kinds of constructs, from 1 as LLVM's interface numbers them, each as GCC's interface
-/// numbers it.
-const KINDS: [i32; 4] = [1, 2, 4, 8];
-
-fn kind(number: i32) -> i32 {
-    usize::try_from(number - 1).ok().and_then(|at| KINDS.get(at)).copied().unwrap_or(0)
+/// A kind of constructs, which LLVM's interface numbers from 1, as GCC's interface numbers it; 0: there
+/// is none.
+pub(crate) fn kind(number: i32) -> i32 {
+    if (1..=4).contains(&number) { 1 << (number - 1) } else { 0 }
 }
 
 /// Returns 1 if the thread must go to the construct's end, and 0 if not. Its loop ends here.
 fn told(number: i32, cancelled: bool) -> i32 {
-    if cancelled && kind(number) & (KINDS[1] | KINDS[2]) != 0 {
+    if cancelled && matches!(number, 2 | 3) {
         leave(place());
     }
     i32::from(cancelled)

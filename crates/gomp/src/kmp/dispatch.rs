@@ -20,11 +20,10 @@ const PLAIN: i32 = 32;
 const ORDERED: i32 = 64;
 const NONMONOTONIC: i32 = 160;
 const NONMONOTONIC_ORDERED: i32 = 192;
-const MODIFIERS: i32 = 1 << 29 | 1 << 30;
 
 /// The schedule that the compiler's number stands for, and whether the loop is ordered.
 fn schedule(number: i32, chunk: u64) -> (Schedule, bool) {
-    let number = number & !MODIFIERS;
+    let number = number & !statics::MODIFIERS;
     let groups = [NONMONOTONIC_ORDERED, NONMONOTONIC, ORDERED, PLAIN];
     let group = groups.into_iter().find(|group| number > *group).unwrap_or(PLAIN);
     let schedule = match number - group {

@@ -32,7 +32,7 @@ impl Copy {
     /// Makes a copy of the variable at `original`, of `bytes` bytes.
     ///
     /// # Safety
-    /// The variable has so many bytes; what was registered is for it.
+    /// The variable has `bytes` bytes, and the functions registered for its address are its own.
     unsafe fn new(original: *mut c_void, bytes: usize) -> Copy {
         // The lock is free again when the constructor runs, which may ask for another variable.
         let found = |all: &Option<HashMap<usize, Made>>| all.as_ref()?.get(&original.addr()).copied();

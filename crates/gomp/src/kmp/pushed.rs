@@ -2,7 +2,7 @@
 //! begins it.
 
 use crate::kmp::ident::Ident;
-use crate::process::{place, runtime};
+use crate::process::runtime;
 use crate::teams;
 use core::cell::Cell;
 
@@ -74,8 +74,5 @@ pub extern "C" fn __kmpc_push_num_teams_51(at: *const Ident, thread: i32, least:
 
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_set_thread_limit(_at: *const Ident, _thread: i32, limit: i32) {
-    let place = place();
-    let mut icv = place.icv.get();
-    teams::limit(&mut icv, positive(limit));
-    place.icv.set(icv);
+    teams::set_limit(positive(limit));
 }

@@ -302,6 +302,5 @@ pub unsafe extern "C" fn __kmpc_task_reduction_get_th_data(
         }
         word = record.outer;
     }
-    eprintln!("libbaton_gomp: no task_reduction, or reduction with task modifier, has a variable at {address:p}");
-    std::process::exit(1);
+    crate::reductions::unknown(address.addr())
 }

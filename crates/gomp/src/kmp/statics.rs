@@ -5,7 +5,7 @@
 //! distance to its next one. It compares each upper bound with the loop's own itself.
 #![allow(clippy::missing_safety_doc, reason = "the compiler calls these; LLVM documents the interface")]
 
-use crate::kmp::bounds::{Number, count};
+use crate::kmp::bounds::{Number, count, value};
 use crate::kmp::ident::Ident;
 use crate::process::place;
 
@@ -15,7 +15,7 @@ const BALANCED_CHUNKED: i32 = 45;
 /// The greatest number of a schedule for the threads of a team.
 const LAST_OF_TEAM: i32 = 72;
 const DISTRIBUTE_CHUNKED: i32 = 91;
-const MODIFIERS: i32 = 1 << 29 | 1 << 30;
+pub(crate) const MODIFIERS: i32 = 1 << 29 | 1 << 30;
 
 /// A thread of a team, or a team of a league: its number, and the number of all.
 type Part = (u64, u64);
@@ -113,10 +113,9 @@ impl<N: Number> Loop<N> {
             }
             let share = divide(count, part, rule);
             self.say_last(share.last);
-            let at = |n: u64| lower.wide().wrapping_add((self.step as u64).wrapping_mul(n));
             if share.from < count {
-                self.lower.write(N::narrow(at(share.from)));
-                self.upper.write(N::narrow(at(share.to).wrapping_sub(self.step as u64)));
+                self.lower.write(value(lower, self.step, share.from));
+                self.upper.write(value(lower, self.step, share.to - 1));
             } else {
                 self.make_empty(lower, upper);
             }

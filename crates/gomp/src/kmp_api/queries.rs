@@ -3,7 +3,9 @@
 //! A setting that means nothing here is kept, so that the program reads back what it set.
 #![allow(clippy::missing_safety_doc, reason = "programs call these; LLVM documents the interface")]
 
+use crate::cancel::GOMP_cancellation_point;
 use crate::environment::{environment, stack};
+use crate::kmp::cancel;
 use crate::kmp::ident::{Ident, number};
 use crate::process::{place, runtime};
 use crate::target;
@@ -212,13 +214,7 @@ pub extern "C" fn kmp_set_warnings_off() {
 /// taskgroups.
 #[unsafe(no_mangle)]
 pub extern "C" fn kmp_get_cancellation_status(kind: i32) -> i32 {
-    let place = place();
-    i32::from(match kind {
-        1 => place.region_cancelled(),
-        2 | 3 => place.share_cancelled(),
-        4 => place.task_cancelled(),
-        _ => false,
-    })
+    i32::from(GOMP_cancellation_point(cancel::kind(kind)))
 }
 
 #[unsafe(no_mangle)]

@@ -253,16 +253,8 @@ impl<M: Machine> Context<M> {
         {
             // The thread waits for the word of its children, not for `left`: a child that ends may
             // release another one, which the thread must run if no other thread does.
-            loop {
-                // Acquire, both loads: the thread sees what the tasks did.
-                let now = children.load(Acquire);
-                if left.load(Acquire) == 0 {
-                    break;
-                }
-                if !self.run_child() {
-                    self.waits().wait::<M, u32>(Why::Task, children, now);
-                }
-            }
+            // Acquire: as in `run_until`, whose load of `children` comes first.
+            self.run_until(children, false, |_| left.load(Acquire) == 0, || self.run_child());
         }
         self.happens_after(depends);
     }
@@ -278,12 +270,7 @@ impl<M: Machine> Context<M> {
 
     /// Waits until the event of a task that ran at once is fulfilled.
     pub fn await_event(&self, event: &Event<M>) {
-        // Acquire: the thread sees what was done before the event was fulfilled.
-        while event.word().load(Acquire) == 0 {
-            if !self.run_child() {
-                self.doze(event.word(), 0);
-            }
-        }
+        self.run_until(event.word(), true, |now| now != 0, || self.run_child());
         M::happens_after(core::ptr::from_ref(event).cast());
     }
 
@@ -366,17 +353,20 @@ impl<M: Machine> Context<M> {
         }
     }
 
-    /// Calls `run` until the bits `bits` of `count` have the value `value`; waits while `run` finds
-    /// no task.
-    fn run_until(&self, count: &M::Atomic<u32>, bits: u32, value: u32, run: impl Fn() -> bool) {
+    /// Calls `run` until `done` holds for `word`; where `run` finds no task, waits until the word changes,
+    /// by [`Context::doze`] if the thread `dozes`.
+    #[inline]
+    fn run_until(&self, word: &M::Atomic<u32>, dozes: bool, done: impl Fn(u32) -> bool, run: impl Fn() -> bool) {
         loop {
-            // Acquire: the thread sees what the tasks did before they changed the count.
-            let now = count.load(Acquire);
-            if now & bits == value {
+            // Acquire: the thread sees what the tasks did before they changed the word.
+            let now = word.load(Acquire);
+            if done(now) {
                 return;
             }
-            if !run() {
-                self.waits().wait::<M, u32>(Why::Task, count, now);
+            match (run(), dozes) {
+                (true, _) => {}
+                (false, true) => self.doze(word, now),
+                (false, false) => self.waits().wait::<M, u32>(Why::Task, word, now),
             }
         }
     }
@@ -400,7 +390,7 @@ impl<M: Machine> Context<M> {
     /// Waits for the children of the current task.
     pub fn taskwait(&self) {
         if let Some(children) = self.current().children() {
-            self.run_until(children, u32::MAX, ALONE, || self.run_child());
+            self.run_until(children, false, |now| now == ALONE, || self.run_child());
             M::happens_after(core::ptr::from_ref(children).cast());
         }
     }
@@ -429,16 +419,8 @@ impl<M: Machine> Context<M> {
         let this = group.address();
         let within =
             |task: &Task<M>| task.end.group.as_ref().is_some_and(|of| of.chain().any(|of| core::ptr::eq(of, this)));
-        loop {
-            // Acquire: the thread sees what the tasks did before they changed the count.
-            let now = group.tasks.0.load(Acquire);
-            if now & Count::<M>::TASKS == 0 {
-                break;
-            }
-            if !self.run_one(true, false, within) && !self.run_child() {
-                self.doze(&group.tasks.0, now);
-            }
-        }
+        let run = || self.run_one(true, false, within) || self.run_child();
+        self.run_until(&group.tasks.0, true, |now| now & Count::<M>::TASKS == 0, run);
         M::happens_after(group.tasks.address().cast());
         // SAFETY: no reference to the task's group is left: `group` is a count of its own.
         drop(unsafe { self.current().replace_group(group.outer.clone()) });
@@ -448,7 +430,10 @@ impl<M: Machine> Context<M> {
     pub fn finish_tasks(&self) {
         match &self.team().tasks.lists {
             Some(lists) => self.hunt(lists),
-            None => self.run_until(&self.team().tasks.pending, NOT_DONE, 0, || self.run_one(false, false, |_| true)),
+            None => {
+                let run = || self.run_one(false, false, |_| true);
+                self.run_until(&self.team().tasks.pending, false, |now| now & NOT_DONE == 0, run);
+            }
         }
     }
 
