@@ -79,7 +79,7 @@ pub fn compile_with(trace: &Trace, chip: &Chip, probes: Probes, work: Work) -> P
     // Prices stay zero if the chip's network cannot be built; the program's run reports the error.
     let prices = Prices::of(chip).unwrap_or_default();
     let background = baton_trace::analysis::background(trace);
-    let sleepers = rounds::sleepers(trace, &background);
+    let sleepers = rounds::sleepers(baton_trace::analysis::sleepers(trace), &background);
     let mut walked = walk::Walk::over(trace, chip, &prices, rounds::times(trace, &background, &sleepers));
     let probe = probe(walked.probe_ps);
     let probe_cycles = probe.event_ns * chip.core.clock.0 as f64 * 1e-9;

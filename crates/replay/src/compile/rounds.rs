@@ -18,12 +18,11 @@ use std::collections::{BTreeMap, VecDeque};
 /// The times, in ticks, at which the turns of a thread's loop end.
 pub(crate) type RoundTimes = VecDeque<u64>;
 
-/// Returns for each thread the longest series of sleeps in which it waited for others to end. A
+/// Returns for each thread the longest of `all` series of sleeps in which it waited for others to end. A
 /// background thread has none: its loop has other turns.
-pub(crate) fn sleepers(trace: &Trace, background: &[Background]) -> BTreeMap<ThreadIndex, Sleeper> {
+pub(crate) fn sleepers(all: Vec<Sleeper>, background: &[Background]) -> BTreeMap<ThreadIndex, Sleeper> {
     let mut longest: BTreeMap<ThreadIndex, Sleeper> = BTreeMap::new();
-    let all = baton_trace::analysis::sleepers(trace).into_iter();
-    for sleeper in all.filter(|sleeper| sleeper.by_calls && !is_background(background, sleeper.thread)) {
+    for sleeper in all.into_iter().filter(|sleeper| sleeper.by_calls && !is_background(background, sleeper.thread)) {
         match longest.get(&sleeper.thread) {
             Some(other) if other.length() >= sleeper.length() => {}
             _ => drop(longest.insert(sleeper.thread, sleeper)),

@@ -11,7 +11,8 @@ const DECIDES: f64 = 0.1;
 
 /// Returns the reasons not to trust a replay of the trace, as sentences.
 pub(super) fn reasons(trace: &Trace) -> Vec<String> {
-    let (places, length) = unexplained(trace);
+    let background = background(trace);
+    let (places, length) = unexplained(trace, &background);
     let share = |ticks: baton_trace::Ticks| ticks.0 as f64 / length.0.max(1) as f64;
     let all: f64 = places.iter().map(|place| share(place.time)).sum();
     let mut reasons = Vec::new();
@@ -23,9 +24,9 @@ pub(super) fn reasons(trace: &Trace) -> Vec<String> {
             most.call
         ));
     }
-    let background = background(trace);
-    let repeated = rounds::sleepers(trace, &background);
-    let waits = sleepers(trace).into_iter().filter(|one| !is_background(&background, one.thread));
+    let all = sleepers(trace);
+    let repeated = rounds::sleepers(all.clone(), &background);
+    let waits = all.into_iter().filter(|one| !is_background(&background, one.thread));
     // A replay repeats one series of sleeps of each thread, and none of waits with a deadline.
     let kept = waits.filter(|one| repeated.get(&one.thread) != Some(one));
     let kept: Vec<_> = kept.filter(|one| share(one.length()) >= DECIDES).collect();

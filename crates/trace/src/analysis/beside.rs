@@ -12,13 +12,13 @@
 //! child process counts even if no thread was at work, because the child's threads may be missing in the
 //! trace.
 
-use super::background::background;
+use super::background::Background;
 use super::causes::WaitKind;
 use super::objects::{ObjectId, Objects};
 use super::off_cpu::{OffCpu, ThreadOffCpu, off_cpu};
 use super::path::CriticalPath;
 use super::segment::{Doing, PathSegment};
-use super::window::Window;
+use super::window::{Window, overlap};
 use crate::clock::Ticks;
 use crate::event::{Event, OffReason, SiteId, SystemCall, ThreadIndex, WakeReason, What};
 use crate::process::ProcessIndex;
@@ -31,7 +31,7 @@ const LITTLE: u64 = 50;
 /// A place in which the critical path's thread was blocked while other threads were at work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Beside {
-    /// The process.
+    /// The process of the blocked thread.
     pub process: ProcessIndex,
     /// The call site.
     pub site: SiteId,
@@ -70,9 +70,8 @@ struct Known {
 
 /// Returns the places of [`Beside`] on the critical path of the whole trace, and the path's length.
 /// Waits for child processes count even if the trace has the children: a replay has no such waits.
-pub fn unexplained(trace: &Trace) -> (Vec<Beside>, Ticks) {
-    let (off, background) = (off_cpu(trace), background(trace));
-    let path = CriticalPath::without_kin(trace, &Window::whole(trace), &off, &background);
+pub fn unexplained(trace: &Trace, background: &[Background]) -> (Vec<Beside>, Ticks) {
+    let path = CriticalPath::without_kin(trace, &Window::whole(trace), &off_cpu(trace), background);
     (path.beside.clone(), path.time(|_| true))
 }
 
@@ -258,11 +257,4 @@ fn measure(trace: &Trace, places: &mut BTreeMap<Place, Known>) {
             }
         }
     }
-}
-
-/// How much of `begin..end` lies in the parts, which are in order.
-fn overlap(parts: &[(Ticks, Ticks)], begin: Ticks, end: Ticks) -> Ticks {
-    let from = parts.partition_point(|(_, last)| *last <= begin);
-    let within = parts[from..].iter().take_while(|(first, _)| *first < end);
-    within.map(|(first, last)| end.min(*last).since(begin.max(*first))).sum()
 }

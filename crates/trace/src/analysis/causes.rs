@@ -236,6 +236,11 @@ impl<T: Carry> Causes<T> {
         self.number
     }
 
+    /// The event that [`Causes::step`] processed last, as a cause.
+    pub(super) fn cause(&self, event: &Event, carried: T) -> Cause<T> {
+        Cause { thread: event.thread, time: event.time, number: self.number, carried }
+    }
+
     /// Processes the next event, which concerns `object`. Returns the wait that the event ends, if
     /// any.
     pub(super) fn step(

@@ -12,7 +12,7 @@
 
 use super::sleepers::LEAST;
 use crate::clock::Ticks;
-use crate::event::{Event, OffReason, SystemCall, ThreadIndex, WakeReason, What};
+use crate::event::{Event, OffReason, ThreadIndex, WakeReason, What};
 use crate::process::ProcessIndex;
 use crate::trace::Trace;
 use std::collections::BTreeMap;
@@ -91,9 +91,9 @@ impl Life {
             What::ThreadEnd { .. } => self.ended = true,
             What::Blocked { ticks, .. } => self.call = Some(ticks),
             What::Called { call, .. } => {
-                let long = self.call.take().filter(|_| call.ticks == SystemCall::LONG);
+                let length = call.length(self.call.take());
                 if call.is_sleep() {
-                    self.slept(Ticks(long.unwrap_or(u64::from(call.ticks))));
+                    self.slept(length);
                 }
             }
             What::Created { error: 0, .. } => (self.created, self.sleeps) = (Some(now), (0, Ticks(0))),

@@ -3,7 +3,7 @@
 
 use super::causes::{Cause, WaitKind};
 use crate::clock::Ticks;
-use crate::event::{Event, Outcome, SystemCall, ThreadIndex, What};
+use crate::event::{Event, Outcome, ThreadIndex, What};
 use crate::process::ProcessIndex;
 use crate::trace::Trace;
 use std::collections::{BTreeMap, BTreeSet};
@@ -70,8 +70,8 @@ impl Kin {
                 None
             }
             What::Called { call, .. } => {
-                let long = self.blocked.remove(&event.thread).filter(|_| call.ticks == SystemCall::LONG);
-                let begin = Ticks(event.time.0.saturating_sub(long.unwrap_or(u64::from(call.ticks))));
+                let length = call.length(self.blocked.remove(&event.thread));
+                let begin = Ticks(event.time.0.saturating_sub(length.0));
                 let reaps = call.name() == "waitpid" && call.outcome == Outcome::Done;
                 reaps.then(|| self.reaped((begin, event.time), process)).flatten()
             }

@@ -3,6 +3,7 @@
 //! threads. But if the thread may only use some of these CPUs, and the program's threads ran on all
 //! of those, it lacked a CPU because it is bound to them.
 
+use super::window::overlap;
 use crate::clock::Ticks;
 use crate::event::{ThreadIndex, What};
 use crate::kinds::Kinds;
@@ -82,12 +83,7 @@ impl LeftCpus {
 
     /// Returns how much of `begin..end`, in which a thread was ready, lies in the intervals.
     pub fn overlap(&self, thread: ThreadIndex, begin: Ticks, end: Ticks) -> Left {
-        let of = |set: usize| {
-            let intervals = self.sets.get(set).map_or(&[][..], Vec::as_slice);
-            let from = intervals.partition_point(|(_, last)| *last <= begin);
-            let within = intervals[from..].iter().take_while(|(first, _)| *first < end);
-            within.map(|(first, last)| end.min(*last).since(begin.max(*first))).sum::<Ticks>()
-        };
+        let of = |set: usize| self.sets.get(set).map_or(Ticks(0), |intervals| overlap(intervals, begin, end));
         let (all, own) = (of(0), of(self.set_of.get(thread.index()).copied().unwrap_or(0)));
         // A CPU of the thread's own set is one of the program's, too.
         Left { free: own.min(all), bound: all.since(own) }

@@ -1,6 +1,6 @@
 //! The walk over a trace that keeps the ledger of every lock, and the results of that walk.
 
-use super::causes::{Cause, Causes, WaitKind};
+use super::causes::{Causes, WaitKind};
 use super::classes::{ClassReport, classes};
 use super::free::FreeWhileWanted;
 use super::futile::Wakes;
@@ -219,10 +219,8 @@ impl<'a> Walk<'a> {
         self.new_books(event.time);
         let ended = self.causes.step(event, process, object, || ());
         self.wakes.step(event, self.causes.number(), object, ended.as_ref());
-        let (thread, time, number) = (event.thread, event.time, self.causes.number());
-        let cause = || Cause { thread, time, number, carried: () };
-        if let Some(regained) = self.mutexes.step(event, object, ended.as_ref(), cause) {
-            self.free.add(regained.free, (regained.signalled, time), self.window);
+        if let Some(regained) = self.mutexes.step(event, object, ended.as_ref(), || self.causes.cause(event, ())) {
+            self.free.add(regained.free, (regained.signalled, event.time), self.window);
         }
         if let Some(ended) = ended {
             let report = &mut self.reports[event.thread.index()];

@@ -25,7 +25,7 @@ use super::along::{Along, tell_apart};
 use super::awaited::Awaited;
 use super::background::{Background, background, is_background};
 use super::beside::Beside;
-use super::causes::{Cause, Causes, WaitKind};
+use super::causes::{Causes, WaitKind};
 use super::exits::exits;
 use super::kin::{Kin, KinWait};
 use super::objects::{ObjectId, Objects};
@@ -212,8 +212,7 @@ impl Stops {
             let object = objects.follow(&event, process);
             let ended = causes.step(&event, process, object, || ());
             let (thread, time, number) = (event.thread, event.time, causes.number());
-            let cause = || Cause { thread, time, number, carried: () };
-            let regained = mutexes.step(&event, object, ended.as_ref(), cause);
+            let regained = mutexes.step(&event, object, ended.as_ref(), || causes.cause(&event, ()));
             sleepers.step(&event, process, number);
             if let Some(wait) = kin.step(&event, process, number) {
                 stops.add(&event, number, wait);

@@ -27,7 +27,7 @@
 //! model gives exactly the recorded length ([`Relaxed::recorded`]); a test checks this.
 
 use super::background::{Background, is_background};
-use super::causes::{Carry, Cause, Causes, Ended, WaitKind};
+use super::causes::{Carry, Causes, Ended, WaitKind};
 use super::objects::{ObjectId, Objects};
 use super::regained::Mutexes;
 use crate::clock::Ticks;
@@ -142,9 +142,7 @@ impl<'a> Walk<'a> {
         // Whatever the event causes happens at its new time. Only events that end no wait are
         // causes, so their new time is `local`.
         let ended = self.causes.step(event, process, object, || local);
-        let (thread, time, number) = (event.thread, event.time, self.causes.number());
-        let cause = || Cause { thread, time, number, carried: local };
-        let regained = self.mutexes.step(event, object, ended.as_ref(), cause);
+        let regained = self.mutexes.step(event, object, ended.as_ref(), || self.causes.cause(event, local));
         let now = match (ended, regained) {
             (None, _) => local,
             (Some(ended), None) => self.retime(event, &ended, (last, None), before, local),

@@ -11,7 +11,7 @@
 //! known ([`super::beside`]).
 
 use crate::clock::Ticks;
-use crate::event::{Event, SiteId, SystemCall, ThreadIndex, WakeReason, What};
+use crate::event::{Event, SiteId, ThreadIndex, WakeReason, What};
 use crate::process::ProcessIndex;
 use crate::trace::Trace;
 use std::collections::BTreeMap;
@@ -99,8 +99,7 @@ impl Sleepers {
             | What::Release { .. } => {}
             What::Blocked { ticks, .. } => life.blocked = Some(ticks),
             What::Called { call, site } => {
-                let long = life.blocked.take().filter(|_| call.ticks == SystemCall::LONG);
-                let began = Ticks(now.0.saturating_sub(long.unwrap_or(u64::from(call.ticks))));
+                let began = Ticks(now.0.saturating_sub(call.length(life.blocked.take()).0));
                 match call.is_sleep() {
                     true => self.slept(thread, (site, true), (began, now), number),
                     false => self.acted(thread),

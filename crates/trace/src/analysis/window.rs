@@ -108,8 +108,7 @@ impl Window {
 
     /// Returns how much of `begin..end` lies inside the window.
     pub fn overlap(&self, begin: Ticks, end: Ticks) -> Ticks {
-        let from = self.0.partition_point(|(_, e)| *e <= begin);
-        self.0[from..].iter().take_while(|(b, _)| *b < end).map(|(b, e)| end.min(*e).since(begin.max(*b))).sum()
+        overlap(&self.0, begin, end)
     }
 
     /// Whether `time` lies inside the window, borders included.
@@ -117,4 +116,11 @@ impl Window {
         let from = self.0.partition_point(|(_, e)| *e < time);
         self.0.get(from).is_some_and(|(begin, _)| *begin <= time)
     }
+}
+
+/// How much of `begin..end` lies in the intervals, which are in order and do not overlap.
+pub(super) fn overlap(intervals: &[(Ticks, Ticks)], begin: Ticks, end: Ticks) -> Ticks {
+    let from = intervals.partition_point(|(_, last)| *last <= begin);
+    let within = intervals[from..].iter().take_while(|(first, _)| *first < end);
+    within.map(|(first, last)| end.min(*last).since(begin.max(*first))).sum()
 }

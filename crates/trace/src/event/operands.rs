@@ -1,5 +1,7 @@
 //! What events are about: threads, call sites, locks and other objects, and how waits end.
 
+use crate::clock::Ticks;
+
 /// Address of a synchronization object (48 bits), or a handle that stands for one.
 pub type Address = u64;
 
@@ -236,6 +238,12 @@ impl SystemCall {
     /// The call's name.
     pub fn name(&self) -> &'static str {
         crate::point::CALLS.get(usize::from(self.number)).copied().unwrap_or("an unknown call")
+    }
+
+    /// How long the call took. `blocked`: the length that the thread's last [`What::Blocked`](super::What)
+    /// before it tells, which a call has that is too long for its own event.
+    pub(crate) fn length(&self, blocked: Option<u64>) -> Ticks {
+        Ticks(blocked.filter(|_| self.ticks == SystemCall::LONG).unwrap_or(u64::from(self.ticks)))
     }
 
     /// Whether the call was a sleep, or a wait for files that only a time-out ended.

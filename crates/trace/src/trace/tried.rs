@@ -98,8 +98,7 @@ impl Series {
 
     /// A sleep has ended. The time that the thread ran inside of the call is no work.
     fn woke(&mut self, call: &SystemCall, now: Ticks) {
-        let long = self.blocked.take().filter(|_| call.ticks == SystemCall::LONG);
-        let length = Ticks(long.unwrap_or(u64::from(call.ticks)));
+        let length = call.length(self.blocked.take());
         self.before += self.ran(now).min(now.since(self.since).since(length));
         (self.slept, self.asleep) = (true, true);
         self.runs_since(now);

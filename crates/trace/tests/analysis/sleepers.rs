@@ -1,7 +1,7 @@
 //! Tests for threads that sleep while others work: for those that wait until others have ended, and for
 //! those of which nothing tells what they wait for. And for processes that wait for their children.
 
-use baton_trace::analysis::{CriticalPath, Doing, OffCpu, WaitKind, Window, sleepers, unexplained};
+use baton_trace::analysis::{CriticalPath, Doing, OffCpu, WaitKind, Window, background, sleepers, unexplained};
 use baton_trace::{
     Clock, Lock, Mode, OffReason, Outcome, SiteId, SystemCall, ThreadIndex, Ticks, Trace, TraceBuilder, WakeReason,
     What,
@@ -98,7 +98,7 @@ fn sleeps_that_last_until_threads_have_ended_are_a_wait_for_the_last_of_them() {
         assert!(along(&path, 2) > 1_900, "{:?}", path.segments);
         let hand_off = Doing::HandOff { kind: WaitKind::Join, object: None };
         assert!(path.segments.iter().any(|s| (s.begin.0, s.end.0, s.doing) == (1_950, 2_020, hand_off)));
-        assert_eq!(unexplained(&trace).0, []);
+        assert_eq!(unexplained(&trace, &background(&trace)).0, []);
     }
 }
 
@@ -230,7 +230,7 @@ fn a_wait_for_a_child_leads_to_the_child_if_it_was_recorded() {
     assert_eq!((both.beside.len(), along(&both, 1)), (0, 798), "{:?}", both.segments);
     assert_eq!(along(&both, 0), 950 - 798, "the parent until the fork, and after the child's end");
     assert_eq!(both.time(|_| true).0, 950);
-    assert_eq!(unexplained(&of(true)).0.len(), 1, "a replay does not follow it");
+    assert_eq!(unexplained(&of(true), &background(&of(true))).0.len(), 1, "a replay does not follow it");
 }
 
 /// Process 7 is in a read until 910, and its child ends at 900. Then `waitpid` returns at once. The read's
