@@ -2,7 +2,7 @@
 //! are none of theirs.
 
 use super::own_locks::WORTH_A_STEP;
-use crate::format::{percent, shell};
+use crate::format::percent;
 use crate::model::{NextStep, Report, Share};
 
 /// The limit for time in which a thread was ready, all CPUs that it may use ran threads of the program,
@@ -42,11 +42,9 @@ pub(super) fn gains(report: &Report, shares: &[Share]) -> Option<String> {
 /// The advice, with the share of the limit.
 pub(super) fn next(report: &Report, shares: &[Share]) -> Option<(f64, NextStep)> {
     let (share, (cpus, _)) = (share(shares)?, cpus(report)?);
-    let command = shell(&report.run.command);
     let text = format!(
         "let the threads use more than {cpus} (`pthread_setaffinity_np`, `sched_setaffinity`, `taskset` and OpenMP's places bind \
          threads), and record again"
     );
-    let command = (!command.is_empty()).then(|| format!("baton profile -o again -- {command}"));
-    Some((share.share, NextStep { text, command }))
+    Some((share.share, NextStep { text, command: report.with("baton profile -o again --") }))
 }

@@ -1,7 +1,7 @@
 //! The part of the critical path that the trace does not explain. A large part forbids a verdict.
 
 use super::kinds::{SECTION, SHARED};
-use crate::format::{lock_phrase, percent, phrase, quoted, shell};
+use crate::format::{lock_phrase, percent, phrase, quoted};
 use crate::model::{NextStep, PathPart, Report, Share, WORTH_A_LOCK, ratio};
 use baton_units::Nanos;
 
@@ -163,9 +163,9 @@ impl<'a> Unseen<'a> {
     }
 
     /// The advice if the thread may have waited for other threads or processes of the program.
-    pub(super) fn next(&self, report: &Report, place: &str) -> Vec<NextStep> {
-        let command = shell(&report.run.command);
-        let with = |tool: &str| (!command.is_empty()).then(|| format!("{tool} {command}"));
+    pub(super) fn next(&self, place: &str) -> Vec<NextStep> {
+        let report = self.report;
+        let with = |tool: &str| report.with(tool);
         let step = |text: &str, command| NextStep { text: text.to_owned(), command };
         if self.share < DECIDES {
             return Vec::new();

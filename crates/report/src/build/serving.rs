@@ -24,7 +24,7 @@ pub(super) fn serving(trace: &Trace, off_cpu: &[ThreadOffCpu], found: &Found, wi
     let is_known = |thread: &ThreadIndex| off_cpu.get(thread.index()).is_some_and(|off| off.known == Known::All);
     let threads: BTreeSet<ThreadIndex> =
         found.all.iter().flat_map(|request| [request.thread, request.answered_by]).collect();
-    let has_work = |thread: &ThreadIndex| in_hand(found, *thread).0 * 2 >= window.length().0;
+    let has_work = |thread: &ThreadIndex| in_hand(trace, found, *thread).0 * 2 >= window.length().0;
     let busy: BTreeSet<ThreadIndex> = threads
         .iter()
         .copied()
@@ -41,16 +41,10 @@ pub(super) fn serving(trace: &Trace, off_cpu: &[ThreadOffCpu], found: &Found, wi
 }
 
 /// The time in which a thread had a request that it had read, or was to answer.
-fn in_hand(found: &Found, thread: ThreadIndex) -> Ticks {
+fn in_hand(trace: &Trace, found: &Found, thread: ThreadIndex) -> Ticks {
     let own = found.all.iter().filter(|one| one.thread == thread || one.answered_by == thread);
-    let mut spans: Vec<(Ticks, Ticks)> = own.map(|one| (one.begin, one.end)).collect();
-    spans.sort_unstable();
-    let (mut sum, mut to) = (Ticks(0), Ticks(0));
-    for (begin, end) in spans {
-        sum += end.since(begin.max(to));
-        to = to.max(end);
-    }
-    sum
+    let spans: Vec<(Ticks, Ticks)> = own.map(|one| (one.begin, one.end)).collect();
+    Window::between(trace, &spans).length()
 }
 
 /// The lock that is in use longest among those that `count` requests, which consist of `parts`, wait
@@ -66,7 +60,8 @@ pub(super) fn busiest(
     count: u64,
     window: &Window,
 ) -> Option<BusiestLock> {
-    let (lock_numbers, waitables) = (numbers(analysis), places(analysis.waitables.iter().map(|one| one.id)));
+    let (lock_numbers, waitables) =
+        (places(analysis.locks.iter().map(|one| one.id)), places(analysis.waitables.iter().map(|one| one.id)));
     let share = |of: &dyn Fn(&RequestPart) -> bool| parts.iter().find(|part| of(part)).map_or(0.0, |part| part.share);
     let half = window.length().0 / 2;
     let limits = |(id, used): (&ObjectId, &InUse)| {
@@ -93,8 +88,4 @@ pub(super) fn busiest(
     let used: BTreeMap<ObjectId, InUse> = in_use(trace, window);
     let told = used.iter().filter_map(limits);
     told.max_by_key(|one| (one.limits, one.in_use_ns, Reverse((one.lock, one.waitable))))
-}
-
-fn numbers(analysis: &Analysis) -> BTreeMap<ObjectId, u32> {
-    places(analysis.locks.iter().map(|lock| lock.id))
 }

@@ -257,9 +257,8 @@ fn next(
     place: &str,
 ) -> Vec<NextStep> {
     let share = |limit: &str| shares.iter().find(|share| share.limit == limit).map_or(0.0, |share| share.share);
-    let command = crate::format::shell(&report.run.command);
     let step = |text: String, command: Option<String>| NextStep { text, command };
-    let with = |tool: &str| (!command.is_empty()).then(|| format!("{tool} {command}"));
+    let with = |tool: &str| report.with(tool);
     let mut steps: Vec<(f64, NextStep)> = own_locks::next(report, shares, place);
     steps.extend(vain::next(report, place));
     let starving = starved::starving(report);
@@ -280,7 +279,7 @@ fn next(
         let share = lock.filter(|lock| lock.number == starving.number).map_or(0.0, |lock| lock.share);
         steps.push((share.max(WORTH_A_STEP) * 1.01, starving.next(place)));
     }
-    steps.extend(unseen.next(report, place).into_iter().map(|step| (share("blocked"), step)));
+    steps.extend(unseen.next(place).into_iter().map(|step| (share("blocked"), step)));
     steps.extend(bound::next(report, shares));
     if share("blocked") >= WORTH_A_STEP && !unseen.may_wait_for_threads() {
         steps.push((

@@ -388,6 +388,13 @@ impl Report {
         let runs = |thread: &&Thread| ratio(thread.running_ns.0, self.totals.span_ns.0) >= RUNS_BESIDE;
         self.threads.iter().filter(runs).nth(1).is_some()
     }
+
+    /// A tool's command that runs the recorded program; `None` if it is not known how the program was
+    /// started.
+    pub(crate) fn with(&self, tool: &str) -> Option<String> {
+        let command = crate::format::shell(&self.run.command);
+        (!command.is_empty()).then(|| format!("{tool} {command}"))
+    }
 }
 
 impl Site {

@@ -51,21 +51,25 @@ fn by_turns(
     31 * MS
 }
 
+fn futex_wait(trace: &mut TraceBuilder, at: u64, thread: ThreadIndex) {
+    trace.push(Ticks(at), thread, What::FutexWait { futex: ADDRESS, site: LOCK });
+}
+
+fn futex_wake(trace: &mut TraceBuilder, at: u64, thread: ThreadIndex) {
+    trace.push(Ticks(at), thread, What::FutexWake { futex: ADDRESS, site: LOCK });
+    trace.push(Ticks(at), thread, What::FutexWoke { futex: ADDRESS, asked: 1, woken: 1 });
+}
+
 #[test]
 fn a_futex_that_threads_take_in_turns_limits_the_program() {
     let mut trace = builder();
     let end = by_turns(
         &mut trace,
-        |trace, at, thread| {
-            trace.push(Ticks(at), thread, What::FutexWait { futex: ADDRESS, site: LOCK });
-        },
+        futex_wait,
         |trace, at, thread| {
             trace.push(Ticks(at), thread, What::FutexWaitEnd { futex: ADDRESS, end: FutexEnd::Woken });
         },
-        |trace, at, thread| {
-            trace.push(Ticks(at), thread, What::FutexWake { futex: ADDRESS, site: LOCK });
-            trace.push(Ticks(at), thread, What::FutexWoke { futex: ADDRESS, asked: 1, woken: 1 });
-        },
+        futex_wake,
     );
     let report = report(trace, end);
     let verdict = &report.verdict;
@@ -89,9 +93,7 @@ fn sleep_under_a_futex_is_what_others_wait_for() {
     let mut trace = builder();
     let end = by_turns(
         &mut trace,
-        |trace, at, thread| {
-            trace.push(Ticks(at), thread, What::FutexWait { futex: ADDRESS, site: LOCK });
-        },
+        futex_wait,
         |trace, at, thread| {
             let mut push = |time: u64, what: What| {
                 trace.push(Ticks(time), thread, what);
@@ -101,10 +103,7 @@ fn sleep_under_a_futex_is_what_others_wait_for() {
             push(at + 900_000, What::OnCpu { tid: 0, cpu: 0 });
             push(at + 900_010, What::Blocked { site: SiteId(2), ticks: 890_020 });
         },
-        |trace, at, thread| {
-            trace.push(Ticks(at), thread, What::FutexWake { futex: ADDRESS, site: LOCK });
-            trace.push(Ticks(at), thread, What::FutexWoke { futex: ADDRESS, asked: 1, woken: 1 });
-        },
+        futex_wake,
     );
     let report = report(trace, end);
     let verdict = &report.verdict;
