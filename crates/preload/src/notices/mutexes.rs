@@ -5,7 +5,6 @@ use crate::posix::mutex::Mutex;
 use baton_machine::LockNotice;
 use baton_machine::native::notices::{tell, wants};
 use core::ffi::{c_int, c_void};
-use core::sync::atomic::{AtomicU32, Ordering};
 use libc::{EDEADLK, EOWNERDEAD, clockid_t, timespec};
 
 stand_before! {
@@ -35,13 +34,8 @@ unsafe fn is_told(mutex: *const Mutex) -> bool {
 /// # Safety
 /// `mutex` points to a mutex.
 unsafe fn seems_held(mutex: *const Mutex) -> bool {
-    /// Offset of `__owner` in glibc's `struct __pthread_mutex_s`.
-    const OWNER: usize = 8;
-    // SAFETY: by contract; an unaligned mutex is not looked at. The word lies in the mutex.
-    unsafe {
-        mutex.is_aligned()
-            && ((*mutex).is_owned() || (*mutex.byte_add(OWNER).cast::<AtomicU32>()).load(Ordering::Relaxed) != 0)
-    }
+    // SAFETY: by contract; an unaligned mutex is not looked at.
+    unsafe { mutex.is_aligned() && ((*mutex).is_owned() || Mutex::glibc_owner(mutex) != 0) }
 }
 
 /// Tells of a call that takes the mutex.

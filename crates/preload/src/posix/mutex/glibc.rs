@@ -73,14 +73,8 @@ fn is_nested(mutex: *const Mutex) -> bool {
 /// # Safety
 /// `mutex` is a mutex that glibc serves.
 pub unsafe fn refuses_me(mutex: *const Mutex) -> bool {
-    /// Offset of `__owner`, a thread's kernel number, in glibc's `struct __pthread_mutex_s`.
-    const OWNER: usize = 8;
-    // SAFETY: the caller says that `mutex` is a mutex of glibc's, which has the owner at this
-    // offset.
-    unsafe {
-        Mutex::kind_at(mutex).checks_unlock()
-            && (*mutex.byte_add(OWNER).cast::<AtomicU32>()).load(Ordering::Relaxed) != baton_trace::sys::tid()
-    }
+    // SAFETY: the caller says that `mutex` is a mutex of glibc's.
+    unsafe { Mutex::kind_at(mutex).checks_unlock() && Mutex::glibc_owner(mutex) != baton_trace::sys::tid() }
 }
 
 /// Takes the mutex by glibc's `pthread_mutex_lock`, with events if `P` records. Counts the call

@@ -113,6 +113,18 @@ impl Mutex {
         Kind(unsafe { (&raw const (*mutex).kind).cast::<c_int>().read_unaligned() })
     }
 
+    /// The owner's kernel number in a mutex that glibc serves; 0 if no thread holds the mutex.
+    ///
+    /// # Safety
+    /// `mutex` points to a mutex, which is aligned.
+    #[inline(always)]
+    pub unsafe fn glibc_owner(mutex: *const Mutex) -> u32 {
+        /// Offset of `__owner` in glibc's `struct __pthread_mutex_s`.
+        const OWNER: usize = 8;
+        // SAFETY: the word lies inside of the mutex.
+        unsafe { (*mutex.byte_add(OWNER).cast::<AtomicU32>()).load(Relaxed) }
+    }
+
     /// What the mutex at any address, aligned or not, asks for.
     ///
     /// # Safety
