@@ -109,7 +109,6 @@ impl Locks {
 
     /// Whether the thread of a row was not searched for in the last second.
     pub(crate) fn is_new(&mut self, now: u64, row: &Row) -> bool {
-        self.searched.retain(|_, at| now.saturating_sub(*at) < AGAIN_NS);
         self.searched.insert((row.pid, row.tid), now).is_none()
     }
 
@@ -123,6 +122,7 @@ impl Locks {
         let (mut found, mut told) = (Found::default(), Told::default());
         self.looks += 1;
         self.long.retain(|_, until| *until > now);
+        self.searched.retain(|_, at| now.saturating_sub(*at) < AGAIN_NS);
         let mut pages = take(&mut self.pages);
         for (at, (page, rows)) in pages.iter_mut().enumerate() {
             rows.resize_with(page.rows().max(rows.len()), Known::default);

@@ -73,8 +73,7 @@ pub fn cpus(topology: &Topology, possible: &[u32], fast: &[u32]) -> Cpus {
 impl Setup {
     /// The usable CPUs of one kind.
     pub fn of_kind(&self, fast: bool) -> BTreeSet<u32> {
-        let all = (0..).zip(&self.cpus.0).zip(&self.usable);
-        all.filter(|((_, cpu), usable)| **usable && (cpu.fast == Some(true)) == fast).map(|((id, _), _)| id).collect()
+        self.all_of_kind(fast).into_iter().filter(|cpu| self.usable[*cpu as usize]).collect()
     }
 
     /// All CPUs of one kind, also those that cannot be used.

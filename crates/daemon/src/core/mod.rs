@@ -66,8 +66,6 @@ enum Tell {
 pub struct Core {
     setup: Setup,
     placement: Box<dyn Placement>,
-    /// Whether the placement is told of locks.
-    hears_locks: bool,
     board: Board,
     now: u64,
     processes: BTreeMap<u32, Process>,
@@ -86,7 +84,6 @@ impl Core {
         let apps = setup.apps.len();
         let mut core = Core {
             board: Board::new(&setup),
-            hears_locks: placement.hears_locks() || placement.sees_futexes(),
             placement,
             now: 0,
             processes: BTreeMap::new(),

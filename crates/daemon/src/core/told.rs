@@ -49,7 +49,7 @@ impl Core {
             State::Asleep => {}
             State::Waits(_) | State::Runs(_) => self.enters(id),
         }
-        let Some(thread) = self.board.threads.get(&id).filter(|_| self.hears_locks) else { return };
+        let Some(thread) = self.board.threads.get(&id).filter(|_| self.setup.policy.hears_locks) else { return };
         let holds = thread.holds.iter().map(|&lock| (LockNotice::Taken, lock));
         let told: Vec<(LockNotice, u64)> = holds.chain(thread.waits_for).collect();
         told.into_iter().for_each(|(notice, lock)| self.tell(Event::Lock(id, notice, lock)));
@@ -69,7 +69,7 @@ impl Core {
                 thread.holds.remove(&lock);
             }
         }
-        if self.hears_locks && thread.known {
+        if self.setup.policy.hears_locks && thread.known {
             self.tell(Event::Lock(id, notice, lock));
         }
     }

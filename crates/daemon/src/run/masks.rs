@@ -129,11 +129,7 @@ impl Run {
     /// Looks whether cpusets leave more or less of masks that they cut.
     fn check_cpusets(&mut self, now: u64) -> Result<(), Error> {
         for (id, whole) in self.cut.clone() {
-            let Some(key) = self.live.key(id) else {
-                self.cut.remove(&id);
-                continue;
-            };
-            let Some(cpuset) = self.cpuset(key) else { continue };
+            let Some(cpuset) = self.live.key(id).and_then(|key| self.cpuset(key)) else { continue };
             if self.core.user(id) != Some(&cpuset::within(&whole, &cpuset)) {
                 let input = self.cut_by(id, &cpuset)?;
                 self.hear(now, input)?;
@@ -221,7 +217,7 @@ impl Run {
         }
         self.online = online.clone();
         for cpu in cpus {
-            let on = online.contains(&cpu) && own.contains(&cpu);
+            let on = may_use(cpu);
             if on != self.core.is_on(CpuId(cpu)) {
                 self.hear(now, Input::Online(CpuId(cpu), on))?;
             }

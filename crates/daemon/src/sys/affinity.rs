@@ -30,10 +30,8 @@ pub(crate) fn get(tid: u32) -> Result<Vec<u32>> {
 
 /// Returns all of the thread's mask, also CPUs that are off; `None` if there is no such thread.
 pub(crate) fn whole(pid: u32, tid: u32) -> Option<Vec<u32>> {
-    let status = std::fs::read(format!("/proc/{pid}/task/{tid}/status")).ok()?;
-    let status = String::from_utf8_lossy(&status);
-    let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
-    cpulist::parse(list.trim()).filter(|cpus| !cpus.is_empty())
+    let list = super::proc::status(&format!("/proc/{pid}/task/{tid}/status"), "Cpus_allowed_list:")?;
+    cpulist::parse(&list).filter(|cpus| !cpus.is_empty())
 }
 
 /// Lets the thread run on these CPUs only.

@@ -100,11 +100,16 @@ pub(crate) fn lives(pid: u32) -> bool {
     threads(pid).into_iter().any(|tid| Stat::of(pid, tid).is_some_and(|stat| stat.lives()))
 }
 
+/// A field of a thread's `status` file, named with its colon.
+pub(crate) fn status(path: &str, field: &str) -> Option<String> {
+    let status = fs::read(path).ok()?;
+    let status = String::from_utf8_lossy(&status);
+    Some(status.lines().find_map(|line| line.strip_prefix(field))?.trim().to_owned())
+}
+
 /// The process of a thread, from the number of either.
 pub(crate) fn leader(tid: u32) -> Option<u32> {
-    let status = fs::read(format!("/proc/{tid}/status")).ok()?;
-    let status = String::from_utf8_lossy(&status);
-    status.lines().find_map(|line| line.strip_prefix("Tgid:"))?.trim().parse().ok()
+    status(&format!("/proc/{tid}/status"), "Tgid:")?.parse().ok()
 }
 
 /// The CPUs that are on; `None` if the kernel does not say.

@@ -26,7 +26,8 @@ pub(super) fn of(options: RunArgs) -> anyhow::Result<Request> {
     if policy.hears_locks && !options.attach.is_empty() {
         let why =
             format!("the policy `{}` acts on what threads tell of locks; attached programs tell nothing", policy.name);
-        return Err(BadInput::new(why).hint("start the program: baton sched --policy crit -- baton run ./app").into());
+        let hint = format!("start the program: baton sched --policy {} -- baton run ./app", policy.name);
+        return Err(BadInput::new(why).hint(hint).into());
     }
     let parts = parts(&options.programs)?;
     if parts.is_empty() && options.attach.is_empty() {
