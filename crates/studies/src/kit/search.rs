@@ -102,7 +102,8 @@ impl<T: Score> Search<'_, T> {
             &|_, _| {
                 let name = ["each item's best place", "each item's best plausible place"];
                 let sets = [false, true].map(|plausible| self.repaired(self.best(plausible)));
-                name.into_iter().zip(sets).map(|(name, set)| Trial::first(name.to_owned(), set)).collect()
+                let first = |(name, set): (&str, Option<Set>)| Some(Trial::first(name.to_owned(), set?));
+                name.into_iter().zip(sets).filter_map(first).collect()
             },
             &|trials, seen| self.neighbours(trials, seen),
             &|trials, seen| self.neighbours(trials, seen),
@@ -165,16 +166,26 @@ impl<T: Score> Search<'_, T> {
         all
     }
 
-    /// Returns `set` if it is possible. Otherwise one choice returns to the chosen value: the
-    /// choice with the least effect among those whose return makes the set possible. If none does,
-    /// returns `set` as it is.
-    fn repaired(&self, set: Set) -> Set {
-        let without = |choice: usize| {
-            let mut set = set.clone();
-            set[choice] = 0;
-            Some(set).filter(|set| (self.valid)(set))
-        };
-        if (self.valid)(&set) { set } else { self.widest().into_iter().rev().find_map(without).unwrap_or(set) }
+    /// Returns `set` if it is possible. Otherwise choices return to the chosen value: one choice, if
+    /// a single return makes the set possible, and else one after the other. The choice with the
+    /// least effect goes first. Returns `None` if not even the chosen values are possible together.
+    fn repaired(&self, mut set: Set) -> Option<Set> {
+        let mut order = self.widest();
+        order.reverse();
+        loop {
+            if (self.valid)(&set) {
+                return Some(set);
+            }
+            let without = |choice: usize| {
+                Set::from_iter(set.iter().enumerate().map(|(n, &place)| if n == choice { 0 } else { place }))
+            };
+            let single = order.iter().map(|&choice| without(choice)).find(|set| (self.valid)(set));
+            if single.is_some() {
+                return single;
+            }
+            let least = order.iter().copied().find(|&choice| set[choice] != 0)?;
+            set[least] = 0;
+        }
     }
 
     /// Sets that differ from the best set so far, or from the best plausible set, in one of the
@@ -188,7 +199,7 @@ impl<T: Score> Search<'_, T> {
             for choice in self.widest().into_iter().take(WIDEST) {
                 let mut set = centre.set.clone();
                 set[choice] = if set[choice] == 0 { ends[choice] } else { 0 };
-                let set = self.repaired(set);
+                let Some(set) = self.repaired(set) else { continue };
                 if all.iter().all(|other| other.set != set) {
                     let otherwise = self.choices[choice].name;
                     all.push(Trial::first(format!("near the {name} ({}), otherwise in {otherwise}", centre.name), set));

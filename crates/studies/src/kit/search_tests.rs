@@ -98,8 +98,28 @@ fn a_set_that_cannot_be_gives_way_where_that_costs_least() {
     // chosen value.
     let valid = |set: &Set| set[3] == 0 || set[5] == 0;
     with_search(&valid, |search| {
-        let set = search.repaired(search.best(false));
+        let set = search.repaired(search.best(false)).unwrap();
         assert!(set[3] == 0 && set[1..].iter().enumerate().all(|(n, place)| n == 2 || *place == 1), "{set:?}");
         assert!(search.trials(&[]).iter().all(|trial| valid(&trial.set)));
     });
+}
+
+/// Two pairs of choices exclude each other, so that no single return makes the set possible.
+#[test]
+fn several_choices_give_way_where_one_is_not_enough() {
+    let valid = |set: &Set| (set[3] == 0 || set[5] == 0) && (set[8] == 0 || set[10] == 0);
+    with_search(&valid, |search| {
+        let mut known: Vec<Seen> = Vec::new();
+        loop {
+            let trials = search.trials(&known);
+            assert!(trials.iter().all(|trial| valid(&trial.set)), "{trials:?}");
+            if trials.len() == known.len() {
+                break;
+            }
+            known.extend(trials[known.len()..].iter().map(|trial| added(&trial.set)));
+        }
+        let set = search.repaired(search.best(false)).unwrap();
+        assert!(set[5] == 1 && set[10] == 1 && set[17] == 1, "the widest choices stay: {set:?}");
+    });
+    with_search(&|_| false, |search| assert_eq!(search.repaired(search.best(false)), None));
 }
