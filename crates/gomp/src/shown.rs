@@ -6,6 +6,7 @@ use baton_machine::Native;
 use baton_machine::discover::{allowed_cpus, cpulist};
 use baton_omp::settings::{NO_LIMIT, TaskQueue};
 use baton_omp::team::Context;
+use baton_omp::waits::REASONS;
 use baton_omp::{ScheduleKind, Settings};
 use core::ffi::CStr;
 use std::fmt::Write;
@@ -64,16 +65,27 @@ fn values(settings: &Settings) -> String {
     })
 }
 
+/// The lines of the settings that only Baton has, each under its variable.
+fn chosen(own: &Settings) -> String {
+    let tasks = TaskQueue::ALL.iter().find(|(queue, _)| *queue == own.tasks).map_or("", |(_, name)| name);
+    let wake = if own.task_wakes == 1 { "one" } else { "all" };
+    // Without the variable, waits follow from the number of threads: the value is empty.
+    let waits = own
+        .waits
+        .map_or_else(String::new, |waits| REASONS.map(|(why, name)| format!("{name}={}", waits.of(why))).join(","));
+    let all = [
+        ("BARRIER", own.barrier.as_str()),
+        ("LOCK", own.lock.as_str()),
+        ("WAIT", waits.as_str()),
+        ("TASKS", tasks),
+        ("TASK_WAKE", wake),
+    ];
+    all.map(|(name, value)| format!("  BATON_OMP_{name} = '{value}'\n")).concat()
+}
+
 /// Prints the settings; with a `verbose` other than 0 also the settings that only Baton has.
 pub(crate) fn show_settings(own: &Settings, verbose: i32) {
-    let more = match verbose {
-        0 => String::new(),
-        _ => {
-            let tasks = TaskQueue::ALL.iter().find(|(queue, _)| *queue == own.tasks).map_or("", |(_, name)| name);
-            let (barrier, lock) = (&own.barrier, &own.lock);
-            format!("  BATON_OMP_BARRIER = '{barrier}'\n  BATON_OMP_LOCK = '{lock}'\n  BATON_OMP_TASKS = '{tasks}'\n")
-        }
-    };
+    let more = if verbose == 0 { String::new() } else { chosen(own) };
     eprint!("\nOPENMP DISPLAY ENVIRONMENT BEGIN\n{}{more}OPENMP DISPLAY ENVIRONMENT END\n", values(own));
 }
 
@@ -223,5 +235,26 @@ mod tests {
         assert_eq!(padded("-2", 4, true, true), "-002");
         assert_eq!(padded("0x1f", 6, true, true), "0x001f");
         assert_eq!(padded("12345", 4, true, true), "12345");
+    }
+
+    /// Every BATON_OMP_* variable is shown, with a value that the variable takes.
+    #[test]
+    fn what_only_baton_has_is_shown_as_it_may_be_set() {
+        let read = |value: &'static [(&'static str, &'static str)]| {
+            let variable =
+                |asked: &str| value.iter().find(|(name, _)| *name == asked).map(|(_, value)| (*value).to_owned());
+            Settings::read(4, variable, |_| ()).unwrap()
+        };
+        let shown = chosen(&read(&[("BATON_OMP_WAIT", "pause,idle=futex"), ("BATON_OMP_TASK_WAKE", "all")]));
+        let waits = "lock=pause,barrier=pause,task=pause,join=pause,idle=futex";
+        let lines = [
+            "BARRIER = 'gomp'",
+            "LOCK = 'adaptive'",
+            &format!("WAIT = '{waits}'"),
+            "TASKS = 'steal'",
+            "TASK_WAKE = 'all'",
+        ];
+        assert_eq!(shown, lines.map(|line| format!("  BATON_OMP_{line}\n")).concat());
+        assert!(chosen(&read(&[])).contains("BATON_OMP_WAIT = ''\n"));
     }
 }

@@ -293,25 +293,44 @@ impl Settings {
 }
 
 /// Reads the policies from parts separated by commas: `policy` is for all reasons, `reason=policy`
-/// for one. A reason for which there is no part waits by `spin-park`.
+/// for one. Of several policies for the same, the first one that this machine has is taken. The
+/// order of parts for different reasons does not matter. A reason for which there is no part waits
+/// by `spin-park`.
 fn waits(text: &str) -> Result<Waits, String> {
-    let policy = |name: &str| {
-        let wait: Wait = name.parse().map_err(|error: baton_machine::wait::UnknownWait| error.to_string())?;
-        Native::check(wait).map(|()| wait).map_err(|error| error.to_string())
-    };
-    let mut waits = Waits::all(Wait::SpinPark(baton_machine::wait::SPIN_TRIES));
+    let mut asked: Vec<(Option<Why>, Vec<Wait>)> = Vec::new();
     for part in text.split(',') {
-        let Some((reason, name)) = part.split_once('=') else {
-            waits = Waits::all(policy(part.trim())?);
-            continue;
+        let (why, name) = match part.split_once('=') {
+            None => (None, part),
+            Some((reason, name)) => (Some(reason_named(reason.trim())?), name),
         };
-        let Some((why, _)) = REASONS.iter().find(|(_, known)| *known == reason.trim()) else {
-            let known: Vec<_> = REASONS.iter().map(|(_, name)| *name).collect();
-            return Err(format!("unknown reason to wait `{reason}`; expected one of {}", known.join(", ")));
-        };
-        waits.set(*why, policy(name.trim())?);
+        let wait = name.trim().parse().map_err(|error: baton_machine::wait::UnknownWait| error.to_string())?;
+        match asked.iter_mut().find(|(known, _)| *known == why) {
+            Some((_, all)) => all.push(wait),
+            None => asked.push((why, vec![wait])),
+        }
+    }
+    let mut waits = Waits::all(Wait::SpinPark(baton_machine::wait::SPIN_TRIES));
+    // The policy for all reasons comes first, because each of the others replaces it.
+    asked.sort_by_key(|(why, _)| why.is_some());
+    for (why, policies) in asked {
+        let here = policies.iter().copied().find(|&wait| Native::check(wait).is_ok());
+        // Where the machine has none of them, the first one's error says what it lacks.
+        let wait = here.map_or_else(|| Native::check(policies[0]).map(|()| policies[0]), Ok);
+        let wait = wait.map_err(|error| error.to_string())?;
+        match why {
+            None => waits = Waits::all(wait),
+            Some(why) => waits.set(why, wait),
+        }
     }
     Ok(waits)
+}
+
+fn reason_named(reason: &str) -> Result<Why, String> {
+    let found = REASONS.iter().find(|(_, known)| *known == reason);
+    found.map(|(why, _)| *why).ok_or_else(|| {
+        let known: Vec<_> = REASONS.iter().map(|(_, name)| *name).collect();
+        format!("unknown reason to wait `{reason}`; expected one of {}", known.join(", "))
+    })
 }
 
 fn flag(text: &str) -> Option<bool> {
@@ -469,6 +488,23 @@ mod tests {
         let tasks = |name, value| read(name, value).0.unwrap().tasks;
         assert_eq!([tasks("", ""), tasks("BATON_OMP_TASKS", "team")], [TaskQueue::Steal, TaskQueue::Team]);
         let waits = read("BATON_OMP_WAIT", "pause,idle=futex").0.unwrap().waits.unwrap();
-        assert_eq!((waits.of(crate::Why::Lock), waits.of(crate::Why::Idle)), (Wait::Pause, Wait::Futex));
+        assert_eq!((waits.of(Why::Lock), waits.of(Why::Idle)), (Wait::Pause, Wait::Futex));
+    }
+
+    /// A list means the same here as for `--lock`: the first policy that the machine has.
+    #[test]
+    fn of_several_waits_the_first_that_the_machine_has_is_taken() {
+        let of = |text| read("BATON_OMP_WAIT", text).0.unwrap().waits.unwrap();
+        assert_eq!(of("pause,futex"), Waits::all(Wait::Pause));
+        assert_eq!(of("futex,pause"), Waits::all(Wait::Futex));
+        let umwait: Wait = "umwait".parse().unwrap();
+        let first = if Native::check(umwait).is_ok() { umwait } else { Wait::Pause };
+        assert_eq!(of("umwait,pause"), Waits::all(first));
+        assert_eq!(
+            of("idle=umwait,pause,idle=futex").of(Why::Idle),
+            if first == umwait { umwait } else { Wait::Futex }
+        );
+        assert_eq!(of("idle=futex,pause"), of("pause,idle=futex"), "the order of reasons does not matter");
+        assert!(read("BATON_OMP_WAIT", "pause,no-such-wait").0.unwrap_err().contains("no-such-wait"));
     }
 }

@@ -103,16 +103,33 @@ mod tests {
         let right = names(Some("mcs"), Some("two-level"), Some("pause,idle=futex"));
         let right = Names { tasks: Some("steal".into()), ..right };
         assert_eq!(right.check().map(|variables| variables.len()), Ok(4));
+        let several = names(None, None, Some("umwait,pause"));
+        assert_eq!(several.check().map(|variables| variables.len()), Ok(1), "one of them is here");
         for (wrong, hint) in [
             (Names { runtime: "batn".into(), ..names(None, None, None) }, "`baton`"),
             (names(Some("tiket"), None, None), "`ticket`"),
             (names(None, Some("gom"), None), "`gomp`"),
             (names(None, None, Some("paus")), "`pause`"),
             (names(None, None, Some("idel=pause")), "`idle`"),
+            (names(None, None, Some("umwait,paus")), "`pause`"),
             (Names { tasks: Some("stael".into()), ..names(None, None, None) }, "`steal`"),
         ] {
             let error = wrong.check().unwrap_err();
             assert!(error.advice().is_some_and(|advice| advice.contains(hint)), "{error}: {:?}", error.advice());
+        }
+    }
+
+    /// The defaults in the help of `run` are those of an empty environment.
+    #[test]
+    fn the_help_names_the_defaults() {
+        use clap::Args as _;
+        let command = crate::cmd::run::Args::augment_args(clap::Command::new("run"));
+        let empty = Settings::read(1, |_| None, |_| ()).unwrap();
+        let tasks = TaskQueue::ALL.into_iter().find(|(queue, _)| *queue == empty.tasks).unwrap().1;
+        for (name, default) in [("tasks", tasks), ("barrier", &empty.barrier), ("lock", &empty.lock)] {
+            let argument = command.get_arguments().find(|of| of.get_id() == name).unwrap();
+            let help = argument.get_help().unwrap().to_string();
+            assert!(help.contains(&format!("{default}]")), "{name}, default {default}: {help}");
         }
     }
 }

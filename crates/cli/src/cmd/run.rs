@@ -36,7 +36,7 @@ pub(crate) struct Args {
     #[arg(long)]
     lock: Option<String>,
     /// How its waiters wait (`baton list waits`); several with commas: the first one that this machine has.
-    /// With --openmp: one for all waits, or REASON=WAIT with commas, where a reason is lock, barrier, task, join or idle.
+    /// With --openmp: WAIT for all waits, or REASON=WAIT for one reason, where a reason is lock, barrier, task, join or idle.
     #[arg(long, value_name = "WAIT[,WAIT]")]
     wait: Option<String>,
     /// The barrier that stands in for pthread barriers (`baton list barriers`); glibc's stay without it.
@@ -47,7 +47,7 @@ pub(crate) struct Args {
     /// Pthread mutexes and barriers stay glibc's then.
     #[arg(long, value_name = "RUNTIME", conflicts_with_all = ["keep_spinning", "stats"])]
     openmp: Option<String>,
-    /// Where OpenMP's tasks wait: team (in one queue behind the team's lock) or steal (with the thread that made them) [default: team]
+    /// Where OpenMP's tasks wait: team (in one queue behind the team's lock) or steal (with the thread that made them) [default: steal]
     #[arg(long, value_name = "QUEUE", requires = "openmp")]
     tasks: Option<String>,
     /// Leave waiters that only spin (`--wait spin`, `pause`, …) as they are when the program makes no progress for a second.
