@@ -293,7 +293,7 @@ impl Settings {
 }
 
 /// Reads the policies from parts separated by commas: `policy` is for all reasons, `reason=policy`
-/// for one. Of several policies for the same, the first one that this machine has is taken. The
+/// for one. If a reason has several policies, the first one that this machine has is taken. The
 /// order of parts for different reasons does not matter. A reason for which there is no part waits
 /// by `spin-park`.
 fn waits(text: &str) -> Result<Waits, String> {

@@ -67,6 +67,19 @@ pub(super) const AWARE: &str = "os.amp.stay_in_domain=true";
 /// has not used up of its boost.
 pub(super) const EARNED: &str = "os.amp.renew_boost=earned";
 
+/// The memory of every node is as near as a thread's own.
+const NEAR: &str = "network.links=0-1:1 1-3:1 2-3:1 0-2:1";
+/// The oracle arm: a move costs the kernel nothing, and the pages of a thread that moved are as near
+/// as before. What is left of a move's price is the refill of caches, for which no key exists.
+pub(super) const IDEAL: &str = "os.migrate=0; network.links=0-1:1 1-3:1 2-3:1 0-2:1";
+/// The oracle arm on 1FC-3SC, whose memory is one node.
+const IDEAL_ONE_NODE: &str = "os.migrate=0";
+/// The oracle arm of awareness of topology.
+const IDEAL_AWARE: &str = "os.migrate=0; network.links=0-1:1 1-3:1 2-3:1 0-2:1; os.amp.stay_in_domain=true";
+const IDEAL_AWARE_ONE_NODE: &str = "os.migrate=0; os.amp.stay_in_domain=true";
+/// The oracle arm of what moves cost: a swap in each time slice.
+const SWAPS_ALWAYS: &str = "os.amp.swap_ticks=1";
+
 /// The ratios of the fast clock to the slow one, in tenths.
 pub(super) const RATIOS: [u64; 5] = [10, 15, 20, 30, 40];
 
@@ -131,7 +144,25 @@ pub(super) fn with_threads(mix: &'static str, policy: &'static str, threads: Opt
 
 /// Like [`equal`] on 1FC-12SC, with the memory of every node as near as a thread's own.
 pub(super) fn equal_near_memory(mix: &'static str, policy: &'static str) -> Case {
-    Case { key: "network.links=0-1:1 1-3:1 2-3:1 0-2:1", ..equal(Machine::One, mix, policy) }
+    Case { key: NEAR, ..equal(Machine::One, mix, policy) }
+}
+
+/// Like [`main`], in the oracle arm.
+pub(super) fn ideal(machine: Machine, mix: &'static str, policy: &'static str) -> Case {
+    let key = if machine == Machine::Single { IDEAL_ONE_NODE } else { IDEAL };
+    Case { key, ..main(machine, mix, policy) }
+}
+
+/// Like [`equal`] of Default, and [`equal_aware`], in the oracle arm.
+pub(super) fn equal_ideal(machine: Machine, mix: &'static str) -> [Case; 2] {
+    let default = Case { ratio: 10, ..ideal(machine, mix, DEFAULT) };
+    let key = if machine == Machine::Single { IDEAL_AWARE_ONE_NODE } else { IDEAL_AWARE };
+    [default, Case { key, ..equal(machine, mix, "pa") }]
+}
+
+/// Like [`equal`], with a swap in each time slice.
+pub(super) fn equal_swaps(machine: Machine, mix: &'static str) -> Case {
+    Case { key: SWAPS_ALWAYS, ..equal(machine, mix, "pa") }
 }
 
 /// All cases.
@@ -163,8 +194,29 @@ pub(super) fn cases(extent: Extent) -> Vec<Case> {
     if full {
         beside(&mut add);
         sweeps(&mut add);
+        oracles(&mut add);
     }
     all
+}
+
+/// Adds the oracle arms of claims, on the mixes without wupwise.
+fn oracles(add: &mut impl FnMut(Case, u64)) {
+    for mix in mixes::beside().map(|mix| mix.name) {
+        for machine in MACHINES {
+            let policies = [DEFAULT].into_iter().chain(PAPERS);
+            policies.for_each(|policy| add(ideal(machine, mix, policy), VARIED));
+        }
+        for machine in [Machine::Single, Machine::Near, Machine::Four] {
+            equal_ideal(machine, mix).into_iter().for_each(|case| add(case, VARIED));
+        }
+        add(equal_swaps(Machine::One, mix), VARIED);
+    }
+    for mix in SINGLE.iter().filter(|mix| !mixes::is_long(mix)) {
+        [DEFAULT, "pa"].into_iter().for_each(|policy| add(ideal(Machine::One, mix.name, policy), VARIED));
+    }
+    for (machine, mix) in [(Machine::One, THREADS[0].name), (Machine::Single, THREADS[1].name)] {
+        ["static-ipc", "pa", "min-tlp"].into_iter().for_each(|policy| add(ideal(machine, mix, policy), VARIED));
+    }
 }
 
 /// Adds the runs whose threads spin: with a notice, with a master, and by both rules of counting.
@@ -263,7 +315,7 @@ impl Pa {
         let machine = case.machine;
         let mut settings = vec!["memory.model=phases".to_owned(), format!("os.scheduler={}", case.policy)];
         settings.extend(machine.settings(case.ratio));
-        settings.extend((!case.key.is_empty()).then(|| case.key.to_owned()));
+        settings.extend(case.key.split("; ").filter(|key| !key.is_empty()).map(str::to_owned));
         let chip = self.chip.with(machine.resized(), &settings)?;
         let apps = mix.apps.iter().enumerate().filter(|(at, _)| case.alone.is_none_or(|alone| alone == *at));
         let part = |(_, app): (usize, &mixes::App)| {

@@ -3,7 +3,7 @@
 
 use super::jobs::{self, DEFAULT};
 use super::machine::Machine;
-use super::mixes::{SET_1, beside};
+use super::mixes::beside;
 use super::run::{Case, Figures, Had, Run};
 use crate::Interval;
 use std::collections::BTreeMap;
@@ -73,20 +73,9 @@ impl<'a> Results<'a> {
         Some([default[0], median].map(|over| 100.0 * ((over - ours).exp() - 1.0)))
     }
 
-    /// The mean of a gain over the mixes of set 1; `None` if not all of them were run.
-    pub(super) fn mean(&self, gain: impl Fn(&'static str) -> Option<Interval>) -> Option<Interval> {
-        mean(SET_1.iter().map(|mix| gain(mix.name)))
-    }
-
     /// The mean of a gain over the mixes on which experiments beside the main one are done.
     pub(super) fn mean_beside(&self, gain: impl Fn(&'static str) -> Option<Interval>) -> Option<Interval> {
         mean(beside().map(|mix| gain(mix.name)))
-    }
-
-    /// The mix of set 1 with the greatest gain.
-    pub(super) fn best(&self, gain: impl Fn(&'static str) -> Option<Interval>) -> Option<(&'static str, Interval)> {
-        let all: Option<Vec<_>> = SET_1.iter().map(|mix| Some((mix.name, gain(mix.name)?))).collect();
-        all?.into_iter().reduce(|a, b| if b.1.mean > a.1.mean { b } else { a })
     }
 
     /// A figure of an application, as the mean over seeds.

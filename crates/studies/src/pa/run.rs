@@ -62,7 +62,7 @@ pub(super) struct Case {
     /// The number of sequential parts in a run of each program that has some, instead of its
     /// profile's.
     pub(super) rounds: Option<u64>,
-    /// A further key of the chip, with its value.
+    /// Further keys of the chip with their values, separated by `; `.
     pub(super) key: &'static str,
     pub(super) seed: u64,
 }

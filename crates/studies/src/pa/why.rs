@@ -1,6 +1,6 @@
 //! Why a claim came out as it did: figures of experiments that ran beside those of the claim.
 
-use super::gains::{ALONE, behind, cost_of_moves, greatest, mean_gain};
+use super::gains::{ALONE, CHOSEN, behind, cost_of_moves, mean_gain};
 use super::jobs::{self, DEFAULT, RATIOS};
 use super::machine::{MACHINES, Machine};
 use super::mixes::{SINGLE, THREADS, WITH_PHASES, beside};
@@ -17,7 +17,7 @@ fn number(of: Option<f64>) -> String {
 }
 
 pub(super) fn headline(results: &Results<'_>, policy: &'static str) -> String {
-    let best = greatest(results, |machine, mix| results.over_default(machine, mix, policy));
+    let best = CHOSEN.greatest(|place| CHOSEN.gain(results, place, [policy, DEFAULT]));
     let name = best.map_or("no mix".to_owned(), |(machine, mix, _)| format!("{mix} on {}", machine.name()));
     let ratio = |ratio| {
         said(mean(WITH_PHASES.into_iter().map(|mix| {
