@@ -74,8 +74,8 @@ fn unknown(short: &str, page: &str) -> Vec<f64> {
 }
 
 /// A page in short that is older than its study's page has figures that this one lacks. Whole
-/// numbers are not compared. Of mwmon's page in short, many figures are ratios where the study's page
-/// has percentages; of mwait's page, counts are in millions.
+/// numbers are not compared. Two pages in short are left out: mwmon's has ratios where its study's
+/// page has percentages, and mwait's has counts in millions.
 #[test]
 fn figures_of_pages_in_short_are_those_of_their_studies() {
     for study in ["caf", "ocor", "pa"] {

@@ -96,8 +96,11 @@ pub(super) const QUICK: [&str; 6] = ["bodytrack", "botss", "canneal", "ilbdc", "
 const CROWDS: On = On::These(&["vips", "botsa", "x264"]);
 /// Draws of a program and shape in a full study; a quick one has the first only.
 pub(super) const DRAWS: usize = 10;
-/// Draws of a program in experiments beside the main one, at most.
+/// Draws of a program in falsifiers, on crowds, and in sets of open choices that are repeated.
 pub(super) const DRAWS_BESIDE: usize = 2;
+/// Draws of a program in other experiments beside the main one: the first of the main one's, under
+/// the same seeds, so that each choice is compared pair by pair.
+const DRAWS_SWEPT: usize = 4;
 /// The two extremes of figures 15 and 16.
 const EXTREMES: On = On::These(&["botss", "ilbdc", "imag"]);
 /// Seeds of what must show no gain. A region ends with its last thread, so that a pair of runs differs by some 7% either way
@@ -131,10 +134,7 @@ pub(super) fn built(levels: u32, places: u32) -> String {
 }
 
 fn experiment(group: &'static str, place: impl ToString, setting: Setting) -> Experiment {
-    // One draw of a program is enough where the first full run showed less than draws differ by: no order changes anything there.
-    // Figures 15 and 16 are the paper's own.
-    let draws = if ["threads", "levels", THREADS_AT_HOME, LEVELS_AT_HOME].contains(&group) { DRAWS_BESIDE } else { 1 };
-    Experiment::new((group, place), EXTREMES, setting).draws(draws)
+    Experiment::new((group, place), EXTREMES, setting).draws(DRAWS_SWEPT)
 }
 
 /// Settings of the arm whose marks are heeded elsewhere than in routers alone. At the home the release is marked, as it waits there
@@ -427,6 +427,17 @@ mod tests {
             for (i, experiment) in all.iter().enumerate() {
                 assert!(all[..i].iter().all(|other| other.id != experiment.id), "{:?}", experiment.id);
             }
+        }
+    }
+
+    /// Each choice has its pairs: several draws, which the main experiment has under the same seeds.
+    #[test]
+    fn every_open_choice_is_compared_by_several_pairs() {
+        for (all, least) in [(all(), 4), (crowd(), 2)] {
+            let swept = super::super::open::ITEMS.iter().map(|item| item.group);
+            let swept: Vec<_> = swept.flat_map(|group| all.iter().filter(move |of| of.id.0 == group)).collect();
+            let paired = |of: &Experiment| of.draws <= all[0].draws && of.seeds[1] <= all[0].seeds[1];
+            assert!(swept.len() > 30 && swept.iter().all(|of| of.draws >= least && paired(of)), "{swept:?}");
         }
     }
 

@@ -11,6 +11,7 @@ use super::experiments::{self, DRAWS_BESIDE, Experiment, Other, Setting};
 use super::program::Shape;
 use super::results::Results;
 use super::values::{Pair, Value, coh, roi};
+use crate::kit::experiment::Draw;
 use crate::kit::over_programs;
 use crate::kit::search::{self, Choice, Score, Search, Set, Trial};
 
@@ -148,10 +149,15 @@ pub(super) fn seen(results: &Results<'_>, pairs: &[Pair<'_>]) -> Seen {
 
 /// For each item, the result of each place by itself, the chosen value first.
 pub(super) fn singles(results: &Results<'_>, items: &[Choices]) -> Vec<Vec<Seen>> {
+    // A first trial has one draw of each program, so that places are compared on the first draws too.
+    let first = |pairs: Vec<Pair<'_>>| {
+        let first: Vec<Pair<'_>> = pairs.into_iter().filter(|pair| pair.program.place() == 0).collect();
+        seen(results, &first)
+    };
     let of = |item: &Choices| {
-        let of = |place: &Experiment| seen(results, &results.of(place.id.0, &place.id.1));
+        let of = |place: &Experiment| first(results.of(place.id.0, &place.id.1));
         let usual = item.places.first().map(|place| results.beside(place.id.0, &place.id.1)).unwrap_or_default();
-        std::iter::once(seen(results, &usual)).chain(item.places.iter().map(of)).collect()
+        std::iter::once(first(usual)).chain(item.places.iter().map(of)).collect()
     };
     items.iter().map(of).collect()
 }

@@ -94,10 +94,6 @@ const RULES: [&str; 5] = [
     include_str!("power.rs"),
 ];
 
-/// The hash of the rules now, and the name under which they were frozen. Since then the path
-/// of a page in `open.rs` has changed, and files were divided; no rule changed.
-const RESTATED: [&str; 2] = ["280e3cd999ef97f0", "fbe5b00987d14450"];
-
 impl Ocor {
     /// Opens the study with one chip file and one folder of profiles.
     ///
@@ -121,7 +117,7 @@ impl Ocor {
         }
         let without = set.profiles.iter().filter(|profile| profile.draws.is_empty());
         let without = without.map(|profile| profile.name.clone()).collect();
-        let frozen = inputs.frozen(set.hash, inputs::rules(&RULES, Some(RESTATED)));
+        let frozen = inputs.frozen(set.hash, inputs::rules(&RULES, None));
         Ok(Ocor { chip: chip.clone(), routers, profiles: set.profiles, programs, without, frozen })
     }
 }

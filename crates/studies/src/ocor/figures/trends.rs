@@ -17,7 +17,7 @@ const HEADLINE: f64 = 39.9;
 
 /// The figures for which there are runs.
 pub(super) fn all(results: &Results<'_>) -> Vec<Figure> {
-    [scaling(results), levels(results), tornado(results)].into_iter().flatten().collect()
+    [scaling(results), levels(results), tornado(results), differences(results)].into_iter().flatten().collect()
 }
 
 fn mean(pairs: &[Pair<'_>], name: &str) -> Option<Interval> {
@@ -108,10 +108,18 @@ pub(super) fn on_crowds(crowd: &Results<'_>) -> Vec<Figure> {
             file: Some("crowd-tornado"),
             ..titled(figure, "Crowds with meetings: what the reduction hangs on")
         }),
+        tornado
+            .differences("Reduction of competition overhead, %; the order at the home.")
+            .map(|table| titled(table, "Crowds with meetings: each choice against the one that was made")),
     ]
     .into_iter()
     .flatten()
     .collect()
+}
+
+/// Each open choice against the one that was made, on the same draws under the same seeds.
+fn differences(results: &Results<'_>) -> Option<Figure> {
+    open::tornado(results).differences("Reduction of competition overhead, %; botss, ilbdc and imag, four draws each.")
 }
 
 /// The tornado: effects of what the paper leaves open on the headline, the greatest first.
