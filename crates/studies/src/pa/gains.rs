@@ -125,17 +125,8 @@ pub(super) fn good_and_bad(
     [good, bad]: [f64; 2],
 ) -> Option<Verdict> {
     let all = behind_at(results, arm, policy);
-    let somewhere = |verdicts: Vec<Verdict>| {
-        let has = |verdict| verdicts.contains(&verdict);
-        if has(Verdict::Holds) {
-            Verdict::Holds
-        } else if has(Verdict::CannotTell) {
-            Verdict::CannotTell
-        } else {
-            Verdict::DoesNotHold
-        }
-    };
-    let is_good = somewhere(all.iter().map(|gap| gap.is_at_most(good)).collect());
-    let is_bad = somewhere(all.iter().map(|gap| gap.is_below(bad).opposite()).collect());
+    // Somewhere is the opposite of nowhere.
+    let is_good = Verdict::all(all.iter().map(|gap| gap.is_at_most(good).opposite())).opposite();
+    let is_bad = Verdict::all(all.iter().map(|gap| gap.is_below(bad))).opposite();
     (!all.is_empty()).then(|| Verdict::all([is_good, is_bad]))
 }
