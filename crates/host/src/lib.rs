@@ -7,9 +7,11 @@
 //! | [`launch`] | starts a program under the preload library and waits for its end |
 //! | [`describe`] | describes the machine in words, for the record |
 //! | [`neighbours`] | CPU time that other processes used meanwhile |
+//! | [`cpu_limit`] | the limit on the CPU time of this process's group, and what it held back meanwhile |
 //! | [`error`] | requests that their author can correct, and attempts that failed |
 
 pub mod costs;
+pub mod cpu_limit;
 pub mod describe;
 pub mod error;
 pub mod launch;

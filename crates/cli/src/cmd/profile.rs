@@ -10,6 +10,7 @@ use crate::exact;
 use crate::folder::Folder;
 use crate::{ui, values};
 use anyhow::Context;
+use baton_host::cpu_limit::Limits;
 use baton_host::describe;
 use baton_host::launch::child::{self, End};
 use baton_host::launch::choice::{self, Choice};
@@ -21,7 +22,7 @@ use baton_report::model::PROGRESS;
 use baton_report::terminal::{self, Style};
 use baton_report::{ProfileError, html, nothing_recorded};
 use baton_trace::Meta;
-use baton_trace::disturbance::{ALONE, LOAD, OTHERS, disturbed};
+use baton_trace::disturbance::{ALONE, CPU_LIMIT, HELD_BACK, LOAD, OTHERS, disturbed};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt;
@@ -152,7 +153,7 @@ pub(super) fn record(args: &Args, silent: bool) -> anyhow::Result<Result<Recorde
     }
     let started = SystemTime::now();
     let crowd = choice.as_ref().filter(|c| c.only_spins()).map(Choice::crowd);
-    let neighbours = Neighbours::watch();
+    let (neighbours, limits) = (Neighbours::watch(), Limits::watch());
     let messages = Messages::begin(|text| ui::warn(text))?;
     exec.set(messages::VARIABLE, messages.name());
     let watching = Watching::begin(folder.path());
@@ -165,7 +166,7 @@ pub(super) fn record(args: &Args, silent: bool) -> anyhow::Result<Result<Recorde
     let last_look = watching.end();
     writing.end();
     let end = end?;
-    let seen = neighbours.seen();
+    let (seen, limited) = (neighbours.seen(), limits.seen());
     let load = loads.end(neighbours.time());
     let said = messages.end();
     messages::repeated(&said).iter().for_each(ui::note);
@@ -186,6 +187,10 @@ pub(super) fn record(args: &Args, silent: bool) -> anyhow::Result<Result<Recorde
     }
     if !load.is_zero() {
         meta.extra.insert(LOAD.into(), (load.as_nanos() as u64).into());
+    }
+    if let Some(limited) = limited {
+        meta.extra.insert(CPU_LIMIT.into(), limited.cpus.into());
+        meta.extra.insert(HELD_BACK.into(), (limited.stopped.as_nanos() as u64).into());
     }
     // A run that was ended has no length to compare with.
     if args.check > 0 && !end.timed_out && end.status.code().is_some() {

@@ -9,6 +9,7 @@ mod background;
 mod bench;
 mod cases;
 mod coz_examples;
+mod cpu_limit;
 mod full;
 mod fuzz;
 mod launch;

@@ -9,7 +9,7 @@ use crate::program::Program;
 use crate::ran::{Choice, Ran, RunError};
 use baton_chip::Chip;
 use baton_trace::Trace;
-use baton_trace::disturbance::disturbed;
+use baton_trace::disturbance::{disturbed, held_back};
 use baton_units::Cycles;
 
 /// The greatest share of not replayable events with which a prediction is still trustworthy.
@@ -36,6 +36,7 @@ pub fn conclude(trace: &Trace, chip: &Chip, ask: &Ask, all: AllRan) -> Result<Pr
     }
     reasons.extend(unexplained);
     reasons.extend(trace.meta.as_ref().and_then(disturbed));
+    reasons.extend(trace.meta.as_ref().and_then(held_back));
     let alone = Alone::of(&ask.alone_ns, base.time_ns);
     reasons.extend(alone.as_ref().and_then(Alone::reason));
     let mut results = results(ask, chip, &own, base, &rows);

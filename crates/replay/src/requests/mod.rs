@@ -123,11 +123,14 @@ pub fn foretell(trace: &Trace, changes: &[Change], rate: Option<f64>) -> Option<
     Some(foretold)
 }
 
-/// Returns why the recorded CPUs may not have been the server's alone; `None` if they were.
+/// Returns why the server may not have had the recorded CPUs for itself; `None` if it had.
 fn not_quiet(trace: &Trace) -> Option<String> {
     let Some(meta) = &trace.meta else {
         return Some("without meta.json, nothing tells whether other programs used the CPUs".to_owned());
     };
+    if let Some(held_back) = baton_trace::disturbance::held_back(meta) {
+        return Some(held_back);
+    }
     let others = baton_trace::disturbance::disturbed(meta)?;
     Some(format!("{others}; clients on the same machine are among them"))
 }

@@ -45,6 +45,7 @@ pub(super) fn limits(trace: &Trace, analysis: &Analysis, run: &ProgramRun, seen:
         notes: found.into_iter().map(|((object, text), times)| Note { object, text: text.to_owned(), times }).collect(),
         symbols: seen.symbols,
         disturbed: trace.meta.as_ref().and_then(baton_trace::disturbance::disturbed),
+        cpu_limit: super::cpu_limit::of(trace),
         bias: bias(trace, analysis, run),
     }
 }

@@ -4,6 +4,7 @@
 mod bound;
 mod cannot_tell;
 mod classes;
+mod cpu_limit;
 mod doubts;
 mod figures;
 mod heaviest;

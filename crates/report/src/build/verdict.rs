@@ -5,7 +5,7 @@ use super::cannot_tell::{self, Unseen, most_outside};
 use super::heaviest::{Heaviest, heaviest};
 use super::kinds::{SECTION, SHARED};
 use super::own_locks::{self, WORTH_A_STEP};
-use super::{bound, starved, vain};
+use super::{bound, cpu_limit, starved, vain};
 use crate::format::{duration, percent};
 use crate::model::{NextStep, Report, Share, Verdict, WORTH_A_LOCK, ratio};
 use baton_units::Nanos;
@@ -13,12 +13,13 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// The causes that can limit a program, each with the phrase for it.
-const LIMITS: [(&str, &str); 15] = [
+const LIMITS: [(&str, &str); 16] = [
     ("running", "on a CPU, outside of critical sections"),
     ("sections", "in critical sections"),
     ("competition", "competition for locks: hand-offs and waits while a lock is free"),
     ("ready", "ready, while the program's own threads had the CPUs"),
     (bound::LIMIT, "ready, while the thread may not use the CPUs that ran none of the program's threads"),
+    (cpu_limit::LIMIT, "ready, while the limit on the group's CPU time may have held the thread back"),
     (OTHERS, "ready, while a CPU ran none of the program's threads"),
     ("blocked", "blocked outside of what Baton sees"),
     ("calls", "blocked in calls for input, output or sleep"),
@@ -129,7 +130,9 @@ fn shares(report: &Report) -> Vec<Share> {
     let part = |of: Nanos| Nanos((ready.0 as f64 * ratio(of.0, path.ready_ns.0)).round() as u64);
     let (others, bound) = (part(path.ready_left_ns), part(path.ready_bound_ns));
     sums.insert("ready", Nanos(ready.0.saturating_sub(others.0 + bound.0)));
-    sums.insert(OTHERS, others);
+    let held_back = cpu_limit::part(report, others);
+    sums.insert(cpu_limit::LIMIT, held_back);
+    sums.insert(OTHERS, others - held_back);
     sums.insert(bound::LIMIT, bound);
     let all = path.length_ns.0.max(sums.values().map(|ns| ns.0).sum());
     let share = |(limit, name): &(&str, &str)| {
@@ -171,6 +174,7 @@ fn headline(report: &Report, most: &Share, lock: Option<&Heaviest<'_>>) -> Strin
             report.run.host.cpus
         ),
         (bound::LIMIT, _) => bound::headline(report, most),
+        (cpu_limit::LIMIT, _) => cpu_limit::headline(report, most),
         ("blocked", _) => format!(
             "Waits outside of what Baton sees limit it: for {share} of its critical path the thread was blocked{}.",
             most_outside(report)
@@ -222,6 +226,7 @@ fn gains(report: &Report, shares: &[Share], lock: Option<&Heaviest<'_>>, unseen:
     }];
     out.extend(own_locks::gains(report, shares));
     out.extend(bound::gains(report, shares));
+    out.extend(cpu_limit::gains(report, shares));
     out.extend(vain::gains(report));
     if let Some(lock) = lock.filter(|lock| lock.share >= 0.001) {
         let count = if lock.locks > 1 { format!(" ({} locks)", lock.locks) } else { String::new() };
@@ -281,6 +286,7 @@ fn next(
     }
     steps.extend(unseen.next(place).into_iter().map(|step| (share("blocked"), step)));
     steps.extend(bound::next(report, shares));
+    steps.extend(cpu_limit::next(report, shares));
     if share("blocked") >= WORTH_A_STEP && !unseen.may_wait_for_threads() {
         steps.push((
             share("blocked"),

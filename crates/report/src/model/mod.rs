@@ -19,7 +19,7 @@ pub use openmp::{CameLast, ParallelRegion, TaskSite};
 pub use outside::Outside;
 pub use path::{Background, Beside, CriticalPath, NestedPart, PathPart, PathStep, SectionTime};
 pub use requests::{BusiestLock, Latency, PROGRESS, Progress, RequestPart, Requests, Serving, SlowPart, SlowRequest};
-pub use run::{Clock, Dilation, Host, Limits, Note, Process, ProgramRun};
+pub use run::{Clock, CpuLimit, Dilation, Host, Limits, Note, Process, ProgramRun};
 pub use standstill::{Held, LockOrder, OrderStep, StandingThread, Standstill};
 pub(crate) use usage::ratio;
 pub use usage::{Bucket, Distribution, Entered, Overtaken, QueueLength, Starved, Usage};

@@ -107,6 +107,18 @@ pub struct Limits {
     pub bias: Vec<String>,
     /// The reason to trust no figure, if other programs used the CPUs.
     pub disturbed: Option<String>,
+    /// The limit on the CPU time of the program's group (`cpu.max`), if it had one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_limit: Option<CpuLimit>,
+}
+
+/// A limit on the CPU time of the group of processes (cgroup) in which the program ran.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CpuLimit {
+    /// The CPUs whose time the group may use, such as 0.5.
+    pub cpus: f64,
+    /// The time for which the kernel held the group's threads back, summed over the CPUs.
+    pub stopped_ns: Nanos,
 }
 
 /// A remark on an object.

@@ -1,0 +1,105 @@
+//! A limit on the CPU time of the program's group is told from a busy machine, and a prediction that
+//! knows no limit is not trusted. The test makes a group of its own (cgroup), which root may do.
+
+use crate::common;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// Two threads that compute for 40 ms each, and take a lock now and then.
+const PROGRAM: &str = r#"
+#include <pthread.h>
+#include <time.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static long now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return t.tv_sec * 1000000000l + t.tv_nsec;
+}
+static void *work(void *x) {
+    for (long end = now() + 40000000; now() < end;) {
+        pthread_mutex_lock(&lock); pthread_mutex_unlock(&lock);
+        for (volatile int i = 0; i < 20000; i++) {}
+    }
+    return x;
+}
+int main(void) {
+    pthread_t t[2];
+    for (int i = 0; i < 2; i++) pthread_create(&t[i], 0, work, 0);
+    for (int i = 0; i < 2; i++) pthread_join(t[i], 0);
+    return 0;
+}"#;
+
+/// A group whose processes may use a fifth of a CPU. It is removed when the test ends.
+struct Group(PathBuf);
+
+impl Group {
+    /// Makes the group in the first tree of groups that takes the limit.
+    fn make() -> Option<Group> {
+        ["/sys/fs/cgroup", "/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"].iter().find_map(|tree| {
+            let folder = Path::new(tree).join(format!("baton-test-{}", std::process::id()));
+            std::fs::create_dir(&folder).ok()?;
+            let group = Group(folder);
+            // The folder may lie in a file system that only holds the trees of groups.
+            group.0.join("cgroup.procs").exists().then_some(())?;
+            let write = |file: &str, text: &str| std::fs::write(group.0.join(file), text);
+            let old = || write("cpu.cfs_period_us", "50000").and_then(|()| write("cpu.cfs_quota_us", "10000"));
+            write("cpu.max", "10000 50000").or_else(|_| old()).ok()?;
+            Some(group)
+        })
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir(&self.0);
+    }
+}
+
+fn baton(folder: &Path, group: &Group, args: &[&str]) -> Output {
+    let mut command = Command::new("sh");
+    let enter = r#"echo $$ > "$0/cgroup.procs" && exec "$@""#;
+    command.args(["-c", enter]).arg(&group.0).arg(common::installed().join("bin/baton")).args(args);
+    command.env("NO_COLOR", "1").env_remove("LD_PRELOAD").env("XDG_DATA_HOME", folder);
+    let out = command.current_dir(folder).output().unwrap();
+    assert!(out.status.success(), "{args:?}: {}", String::from_utf8_lossy(&out.stderr));
+    out
+}
+
+#[test]
+fn a_limit_on_the_groups_cpu_time_is_told() {
+    let Some(group) = Group::make() else {
+        baton_needs::absent("right to limit a group's CPU time", "a_limit_on_the_groups_cpu_time_is_told");
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    std::fs::write(here.join("held.c"), PROGRAM).unwrap();
+    let cc = Command::new("cc").args(["-O1", "-o", "held", "held.c", "-lpthread"]).current_dir(here).status();
+    assert!(cc.expect("a C compiler, which `make test` asks for").success());
+    baton(here, &group, &["profile", "-o", "p", "./held"]);
+    std::fs::write(group.0.join("cpu.max"), "max")
+        .or_else(|_| std::fs::write(group.0.join("cpu.cfs_quota_us"), "-1"))
+        .unwrap();
+    let json = |args: &[&str]| serde_json::from_slice::<Value>(&baton(here, &group, args).stdout).expect("JSON alone");
+    let report = json(&["report", "p", "--json"]);
+    assert_eq!(report["limits"]["cpu_limit"]["cpus"], 0.2);
+    let switches = report["run"]["threads"].as_array().is_none() || report["critical_path"]["ready_left_ns"] != 0;
+    if !switches {
+        baton_needs::absent("context switches", "a_limit_on_the_groups_cpu_time_is_told");
+        return;
+    }
+    let verdict = &report["verdict"];
+    let shares = verdict["shares"].as_array().unwrap();
+    let share = shares.iter().find(|share| share["limit"] == "cpu-limit").unwrap_or_else(|| panic!("{verdict}"));
+    assert!(share["share"].as_f64() > Some(0.05), "{verdict}");
+    let gains = verdict["gains"].as_array().unwrap();
+    let told = "if the program's group might use more than 0.2 CPUs: at most";
+    assert!(gains.iter().any(|gain| gain.as_str().unwrap().starts_with(told)), "{verdict}");
+    let foretold = json(&["whatif", "p", "--lock", "mcs", "--seeds", "1", "--json"]);
+    let reasons = foretold["reasons"].as_array().unwrap();
+    assert!(
+        reasons.iter().any(|reason| reason.as_str().unwrap().contains("a replay knows no such limit")),
+        "{foretold}"
+    );
+}
