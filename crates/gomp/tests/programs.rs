@@ -168,6 +168,19 @@ fn a_group_ends_that_follows_a_task_outside_of_it() {
 }
 
 #[test]
+fn a_thread_at_the_end_of_a_group_is_woken_for_new_tasks() {
+    // Under libgomp the thread sleeps on.
+    let Some(folder) = common::library("gomp") else { return };
+    compile(folder.path(), "grouped");
+    for tasks in ["team", "steal"] {
+        let settings = [("BATON_OMP_TASKS", tasks), ("OMP_WAIT_POLICY", "passive")];
+        let mut program = limited(folder.path(), "grouped", &settings);
+        let output = run(program.env("LD_LIBRARY_PATH", folder.path()));
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "in the group 1, in a group inside it 1\n", "{tasks}");
+    }
+}
+
+#[test]
 fn target_regions_run_on_the_host_and_teams_one_after_another() {
     same("hosted", &[&[("OMP_WAIT_POLICY", "passive")]])
         .iter()

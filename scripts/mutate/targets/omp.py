@@ -5,7 +5,7 @@ Memory orderings and wake-ups of the runtime one by one are the target `ordering
 from built import Mutant
 
 CRATE = "gomp"
-TESTS = {"programs": ["every_construct_ends", "thread_sanitizer", "becomes_ready"]}
+TESTS = {"programs": ["every_construct_ends", "thread_sanitizer", "becomes_ready", "is_woken_for_new_tasks"]}
 PATIENCE = 60
 
 RUN = "crates/omp/src/tasking/run.rs"
@@ -36,7 +36,8 @@ MUTANTS = [
     Mutant("wake-up: those at the barrier are not told of tasks", STEAL, "barrier.tasks_wait();", ""),
     Mutant("wake-up: nobody hears that all tasks have ended", LISTS, "self.signal(waits, u32::MAX);", ""),
     Mutant("wake-up: nobody hears of a task in the team's queue", QUEUEING, "barrier.wake(wakes, waits.meeting());", ""),
-    Mutant("wake-up: nobody at the end of a group hears of a task that is released", QUEUEING, "groups.iter().for_each(|count| count.one_ready(waits));", ""),
+    Mutant("wake-up: nobody at the end of a group hears of a task that is released", QUEUEING, "groups.iter().for_each(|group| self.rouse(waits, group));", ""),
+    Mutant("wake-up: nobody at the end of a group hears of a task that is made", QUEUEING, "if let Some(group) = self.current().group() {", "if let Some(group) = None::<&Group<M>> {"),
     Mutant("wake-up: nobody who waits for a dependence hears of a task that is released", QUEUEING, "tasks + released.threads.len() as u32", "released.threads.len() as u32"),
     # A wait policy that ignores that there are more threads than CPUs.
     Mutant("policy: more threads than CPUs wait as few do", SETTINGS, "size > cpus", "false"),

@@ -2,12 +2,12 @@
 
 use crate::tasks::Shared;
 use crate::tasks::depend::Node;
-use crate::tasks::group::{Count, Group};
+use crate::tasks::group::Group;
 use crate::tasks::queue::List;
 use crate::tasks::task::Task;
 use crate::team::{Context, Team};
 use crate::waits::{Waits, Why};
-use baton_machine::Ordering::{Relaxed, Release};
+use baton_machine::Ordering::{Relaxed, Release, SeqCst};
 use baton_machine::{Atomic, Machine};
 use std::collections::VecDeque;
 
@@ -49,6 +49,23 @@ impl<M: Machine> Team<M> {
             barrier.wake(wakes, waits.meeting());
         }
         M::wake::<u32>(&self.tasks.pending, wakes, waits.of(Why::Task));
+    }
+
+    /// Wakes threads that sleep at the ends of `group` and of the groups around it, for a task of
+    /// `group` that was put into a list and [told](Team::tell): up to the number that is woken for a
+    /// task, from the inside out.
+    #[inline]
+    fn rouse(&self, waits: &Waits, group: &Group<M>) {
+        if self.tasks.lists.is_none() {
+            // SeqCst: either a thread that found no task sees this one, or this thread sees below that
+            // the thread sleeps. Where threads steal, the fence in `tell_thieves` does this.
+            M::fence(SeqCst);
+        }
+        // Relaxed: the fence orders it.
+        if self.tasks.sleepers.0.load(Relaxed) != 0 {
+            let woken = group.chain().filter(|group| group.rouse(waits));
+            woken.take(self.tasks.wakes as usize).for_each(|_| ());
+        }
     }
 
     /// Adds a task to the team's single queue.
@@ -100,15 +117,15 @@ impl<M: Machine> Team<M> {
         Some(task)
     }
 
-    /// Called by `thread` of the team when a node's task, of the group `group`, is done: releases the
-    /// tasks that follow it. Returns for how many tasks and threads their parent must be woken.
-    pub(crate) fn end_node(&self, thread: u32, waits: &Waits, node: &Node<M>, group: Option<&Group<M>>) -> u32 {
+    /// Called by `thread` of the team when a node's task is done: releases the tasks that follow it.
+    /// Returns for how many tasks and threads their parent must be woken.
+    pub(crate) fn end_node(&self, thread: u32, waits: &Waits, node: &Node<M>) -> u32 {
         let (first, list) = (&self.tasks.first, self.tasks.list_of(thread));
         let (mut released, tasks, groups) = first.locked(waits, |waiting| {
             // SAFETY: the lock of the first list, which protects the dependences, is held.
             let mut released = unsafe { node.end() };
             let tasks = released.tasks.len() as u32;
-            let groups = other_groups(&released.tasks, group);
+            let groups: Vec<_> = released.tasks.iter().filter_map(|task| task.end.group.clone()).collect();
             if core::ptr::eq(list, first) {
                 self.put_all(list, waiting, released.tasks.drain(..));
             }
@@ -124,7 +141,7 @@ impl<M: Machine> Team<M> {
         if tasks != 0 {
             self.tell(waits, self.tasks.wakes.saturating_mul(tasks));
         }
-        groups.iter().for_each(|count| count.one_ready(waits));
+        groups.iter().for_each(|group| self.rouse(waits, group));
         tasks + released.threads.len() as u32
     }
 
@@ -142,12 +159,22 @@ impl<M: Machine> Context<M> {
     pub(crate) fn add(&self, waits: &Waits, task: Box<Task<M>>) {
         let team = self.team();
         let (Some(lists), Some(tally)) = (&team.tasks.lists, self.tally()) else {
-            return team.add_to_single(waits, task);
+            team.add_to_single(waits, task);
+            return self.rouse(waits);
         };
         lists.made(tally, task.end.detached);
         let list = self.list();
         list.put(&mut list.lock(waits), task);
         team.tell_thieves(lists, waits, team.tasks.wakes);
+        self.rouse(waits);
+    }
+
+    /// Wakes threads at the ends of the current task's groups for a task that this task has made.
+    #[inline]
+    fn rouse(&self, waits: &Waits) {
+        if let Some(group) = self.current().group() {
+            self.team().rouse(waits, group);
+        }
     }
 
     /// Does what [`add`](Context::add) does for a task with a node, which waits for the tasks of
@@ -182,6 +209,7 @@ impl<M: Machine> Context<M> {
         }
         if is_ready {
             team.tell(waits, team.tasks.wakes);
+            self.rouse(waits);
         }
     }
 
@@ -200,14 +228,6 @@ impl<M: Machine> Context<M> {
         let next = |step| team.tasks.list_of((self.id + step) % team.size);
         (1..team.size).find_map(|step| team.take_of(next(step), waits, false, &fits))
     }
-}
-
-/// The groups of these tasks, which have become ready, without `group`, whose waiting threads are
-/// woken in any case.
-fn other_groups<M: Machine>(tasks: &[Box<Task<M>>], group: Option<&Group<M>>) -> Vec<Shared<M, Count<M>>> {
-    let groups = tasks.iter().filter_map(|task| task.end.group.as_ref());
-    let others = groups.filter(|other| !group.is_some_and(|group| core::ptr::eq(&***other, group)));
-    others.map(|other| other.tasks.clone()).collect()
 }
 
 /// Takes the first task that `fits`, searching from behind or from the front.

@@ -9,7 +9,7 @@ use crate::tasks::task::{Clauses, Current, End, Kind, PER_THREAD, Task};
 use crate::tasks::{Data, Depend, Event, Function, Group, Shared};
 use crate::team::{Context, Team};
 use crate::waits::{Waits, Why};
-use baton_machine::Ordering::{Acquire, Relaxed};
+use baton_machine::Ordering::{Acquire, Relaxed, SeqCst};
 use baton_machine::units::Nanos;
 use baton_machine::{Atomic, Machine};
 use core::alloc::Layout;
@@ -29,15 +29,10 @@ fn done<M: Machine>(team: &Team<M>, by: Option<&Context<M>>, waits: &Waits, end:
     // The tasks that an event releases go into the first thread's list, where any thread of the
     // team finds them.
     let thread = by.map_or(0, |by| by.id);
-    let group = end.group.as_deref();
-    let released = end.node.as_ref().map_or(0, |node| team.end_node(thread, waits, node, group));
+    let released = end.node.as_ref().map_or(0, |node| team.end_node(thread, waits, node));
     let tally = if end.detached { None } else { by.and_then(Context::tally) };
     end.parent.one_done(waits, released);
-    if let Some(group) = &end.group {
-        // A thread that waits for the group may find new tasks of it, which the ended task or
-        // others have made, so it is woken in any case.
-        group.tasks.one_done(waits, 1);
-    }
+    end.group.iter().for_each(|group| group.tasks.one_done(waits));
     team.tasks.one_done(tally, waits, released);
 }
 
@@ -254,7 +249,12 @@ impl<M: Machine> Context<M> {
             // The thread waits for the word of its children, not for `left`: a child that ends may
             // release another one, which the thread must run if no other thread does.
             // Acquire: as in `run_until`, whose load of `children` comes first.
-            self.run_until(children, false, |_| left.load(Acquire) == 0, || self.run_child());
+            self.run_until(
+                children,
+                |_| left.load(Acquire) == 0,
+                || self.run_child(),
+                |now| self.rest_by(children, now),
+            );
         }
         self.happens_after(depends);
     }
@@ -270,17 +270,13 @@ impl<M: Machine> Context<M> {
 
     /// Waits until the event of a task that ran at once is fulfilled.
     pub fn await_event(&self, event: &Event<M>) {
-        self.run_until(event.word(), true, |now| now != 0, || self.run_child());
+        self.run_until(event.word(), |now| now != 0, || self.run_child(), |now| self.doze(event.word(), now));
         M::happens_after(core::ptr::from_ref(event).cast());
     }
 
-    /// Runs a waiting task that `fits`, if there is one. A thread that waits for its own tasks
-    /// takes the newest: its data are still in the cache, and the older tasks, which are larger,
-    /// are left to other threads.
-    fn run_one(&self, newest: bool, own: bool, fits: impl Fn(&Task<M>) -> bool) -> bool {
-        let Some(task) = self.take_task(newest, own, fits) else { return false };
-        self.run_task(task);
-        true
+    /// Runs a waiting task, if there is one.
+    fn run_one(&self) -> bool {
+        self.take_task(false, false, |_| true).map(|task| self.run_task(task)).is_some()
     }
 
     /// Runs a task that stands in no list.
@@ -332,14 +328,19 @@ impl<M: Machine> Context<M> {
         }
     }
 
-    /// Runs a waiting child of the current task, if there is one.
-    fn run_child(&self) -> bool {
+    /// Takes a waiting child of the current task.
+    fn take_child(&self) -> Option<Box<Task<M>>> {
         let current = self.current();
-        let Some(children) = current.children() else { return false };
+        let children = current.children()?;
         // If the task's children have dependences, a child may also stand in the list of the thread
         // that ended its predecessor; else it stands in this thread's list.
         let own = !current.has_table();
-        self.run_one(true, own, |task| task.end.parent.is(children))
+        self.take_task(true, own, |task| task.end.parent.is(children))
+    }
+
+    /// Runs a waiting child of the current task, if there is one.
+    fn run_child(&self) -> bool {
+        self.take_child().map(|task| self.run_task(task)).is_some()
     }
 
     /// Waits while `word` has the value `now`. A child of the current task may become ready
@@ -349,24 +350,28 @@ impl<M: Machine> Context<M> {
         if self.current().has_table() {
             self.waits().wait_for::<M, u32>(Why::Task, word, now, LOOKS_AGAIN);
         } else {
-            self.waits().wait::<M, u32>(Why::Task, word, now);
+            self.rest_by(word, now);
         }
     }
 
-    /// Calls `run` until `done` holds for `word`; where `run` finds no task, waits until the word changes,
-    /// by [`Context::doze`] if the thread `dozes`.
+    /// Waits while `word` has the value `now`.
     #[inline]
-    fn run_until(&self, word: &M::Atomic<u32>, dozes: bool, done: impl Fn(u32) -> bool, run: impl Fn() -> bool) {
+    fn rest_by(&self, word: &M::Atomic<u32>, now: u32) {
+        self.waits().wait::<M, u32>(Why::Task, word, now);
+    }
+
+    /// Calls `run` until `done` holds for `word`; where `run` finds no task, calls `rest`, which waits
+    /// until the word has not the value that it is given.
+    #[inline]
+    fn run_until(&self, word: &M::Atomic<u32>, done: impl Fn(u32) -> bool, run: impl Fn() -> bool, rest: impl Fn(u32)) {
         loop {
             // Acquire: the thread sees what the tasks did before they changed the word.
             let now = word.load(Acquire);
             if done(now) {
                 return;
             }
-            match (run(), dozes) {
-                (true, _) => {}
-                (false, true) => self.doze(word, now),
-                (false, false) => self.waits().wait::<M, u32>(Why::Task, word, now),
+            if !run() {
+                rest(now);
             }
         }
     }
@@ -390,7 +395,7 @@ impl<M: Machine> Context<M> {
     /// Waits for the children of the current task.
     pub fn taskwait(&self) {
         if let Some(children) = self.current().children() {
-            self.run_until(children, false, |now| now == ALONE, || self.run_child());
+            self.run_until(children, |now| now == ALONE, || self.run_child(), |now| self.rest_by(children, now));
             M::happens_after(core::ptr::from_ref(children).cast());
         }
     }
@@ -416,14 +421,37 @@ impl<M: Machine> Context<M> {
     /// group may depend. Does nothing if no group has begun.
     pub fn end_group(&self) {
         let Some(group) = self.group() else { return };
-        let this = group.address();
-        let within =
-            |task: &Task<M>| task.end.group.as_ref().is_some_and(|of| of.chain().any(|of| core::ptr::eq(of, this)));
-        let run = || self.run_one(true, false, within) || self.run_child();
-        self.run_until(&group.tasks.0, true, |now| now & Count::<M>::TASKS == 0, run);
+        let run = || self.take_of_group(&group).map(|task| self.run_task(task)).is_some();
+        let rest = |now| self.sleep_at_end(&group, now);
+        self.run_until(&group.tasks.0, |now| now & Count::<M>::TASKS == 0, run, rest);
         M::happens_after(group.tasks.address().cast());
         // SAFETY: no reference to the task's group is left: `group` is a count of its own.
         drop(unsafe { self.current().replace_group(group.outer.clone()) });
+    }
+
+    /// Takes a task of the group or of a group inside it, or a child of the current task.
+    fn take_of_group(&self, group: &Shared<M, Group<M>>) -> Option<Box<Task<M>>> {
+        let this = group.address();
+        let within =
+            |task: &Task<M>| task.end.group.as_ref().is_some_and(|of| of.chain().any(|of| core::ptr::eq(of, this)));
+        self.take_task(true, false, within).or_else(|| self.take_child())
+    }
+
+    /// Sleeps at the end of a group until its count is not `now`, or runs a task that was put into a
+    /// list before those who put tasks there could see that this thread sleeps.
+    fn sleep_at_end(&self, group: &Shared<M, Group<M>>, now: u32) {
+        let sleepers = &self.team().tasks.sleepers.0;
+        // Relaxed, both changes: the fence orders the first, and nothing follows from the second.
+        sleepers.fetch_add(1, Relaxed);
+        group.falls_asleep();
+        // SeqCst: see `Team::rouse`.
+        M::fence(SeqCst);
+        let task = self.take_of_group(group);
+        if task.is_none() {
+            self.doze(&group.tasks.0, now);
+        }
+        sleepers.fetch_add(u32::MAX, Relaxed);
+        task.into_iter().for_each(|task| self.run_task(task));
     }
 
     /// Runs the team's tasks until none waits or runs.
@@ -431,8 +459,9 @@ impl<M: Machine> Context<M> {
         match &self.team().tasks.lists {
             Some(lists) => self.hunt(lists),
             None => {
-                let run = || self.run_one(false, false, |_| true);
-                self.run_until(&self.team().tasks.pending, false, |now| now & NOT_DONE == 0, run);
+                let pending = &self.team().tasks.pending;
+                let rest = |now| self.rest_by(pending, now);
+                self.run_until(pending, |now| now & NOT_DONE == 0, || self.run_one(), rest);
             }
         }
     }
@@ -440,7 +469,7 @@ impl<M: Machine> Context<M> {
     /// Runs the team's tasks until none waits. Returns whether there was one.
     pub(crate) fn run_any(&self) -> bool {
         let mut ran = false;
-        while self.run_one(false, false, |_| true) {
+        while self.run_one() {
             ran = true;
         }
         ran

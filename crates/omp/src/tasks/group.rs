@@ -19,13 +19,10 @@ impl<M: Machine> Count<M> {
         Shared::new(Count(M::Atomic::new(tasks)))
     }
 
-    /// Tells waiting threads of a task of the group that has become ready, and that they can find.
-    pub(crate) fn one_ready(&self, waits: &Waits) {
-        // Release: a thread that sees the change finds the task.
-        // C11: where threads steal, the fence in `tell_thieves`, before this, gives the same order.
-        // In a single queue nothing else does; the mutation check, with one preemption, does not
-        // come to the execution in which a thread sees the change alone, and sleeps.
-        self.0.fetch_add(Self::TASKS + 1, Release);
+    /// Wakes the waiting thread for a task that it can find.
+    fn one_ready(&self, waits: &Waits) {
+        // Release: the thread comes after the store in `rouse` when it says again that it sleeps.
+        self.0.fetch_add(Self::TASKS + 1, Relaxed);
         waits.wake::<M, u32>(Why::Task, &self.0);
     }
 
@@ -36,12 +33,11 @@ impl<M: Machine> Count<M> {
         self.0.fetch_add(1, Relaxed);
     }
 
-    /// Counts one task as done. Wakes waiting threads if it was the last, or if there may be `more`
-    /// tasks for them to run.
-    pub(crate) fn one_done(&self, waits: &Waits, more: u32) {
+    /// Counts one task as done. Wakes the waiting thread if it was the last.
+    pub(crate) fn one_done(&self, waits: &Waits) {
         // Release: a thread that sees this value, or a later one, sees what the task did, because
         // each later change is a part of the release sequences of the earlier ones.
-        if self.0.fetch_add(u32::MAX, Release) & Self::TASKS == 1 || more != 0 {
+        if self.0.fetch_add(u32::MAX, Release) & Self::TASKS == 1 {
             waits.wake::<M, u32>(Why::Task, &self.0);
         }
     }
@@ -52,6 +48,8 @@ impl<M: Machine> Count<M> {
 pub struct Group<M: Machine> {
     pub(crate) tasks: Shared<M, Count<M>>,
     cancelled: M::Atomic<u32>,
+    /// Whether the thread at the group's end found no task, and is about to sleep or sleeps.
+    sleeps: M::Atomic<u32>,
     /// Whether the group belongs to a work-share with reductions over tasks; `cancel taskgroup`
     /// never means such a group.
     of_share: bool,
@@ -63,8 +61,8 @@ pub struct Group<M: Machine> {
 
 impl<M: Machine> Group<M> {
     pub(crate) fn new(outer: Option<Shared<M, Group<M>>>, of_share: bool, reductions: usize) -> Shared<M, Self> {
-        let (cancelled, reductions) = (M::Atomic::new(0), M::Atomic::new(reductions));
-        Shared::new(Group { tasks: Count::new(0), cancelled, of_share, outer, reductions })
+        let (cancelled, sleeps, reductions) = (M::Atomic::new(0), M::Atomic::new(0), M::Atomic::new(reductions));
+        Shared::new(Group { tasks: Count::new(0), cancelled, sleeps, of_share, outer, reductions })
     }
 
     /// The address that was registered for reductions over the group's tasks, or zero.
@@ -89,6 +87,26 @@ impl<M: Machine> Group<M> {
     /// The group and the groups around it, from the inside out.
     pub(crate) fn chain(&self) -> impl Iterator<Item = &Group<M>> {
         std::iter::successors(Some(self), |group| group.outer.as_deref())
+    }
+
+    /// The thread at the group's end is about to sleep. It must issue a SeqCst fence, and look for a
+    /// task once more.
+    pub(crate) fn falls_asleep(&self) {
+        // Relaxed: the fence orders the store.
+        self.sleeps.store(1, Relaxed);
+    }
+
+    /// Wakes the thread at the group's end, if it sleeps, for a task that was put into a list before
+    /// a SeqCst fence. Returns whether it slept.
+    pub(crate) fn rouse(&self, waits: &Waits) -> bool {
+        // Relaxed, both accesses: the fence orders the load, and `one_ready` the store, by which the
+        // thread is not woken for the next tasks too.
+        let sleeps = self.sleeps.load(Relaxed) != 0;
+        if sleeps {
+            self.sleeps.store(0, Relaxed);
+            self.tasks.one_ready(waits);
+        }
+        sleeps
     }
 
     pub(crate) fn is_cancelled(&self) -> bool {

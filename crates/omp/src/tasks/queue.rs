@@ -6,7 +6,7 @@
 //! one. Every thread can search every list, so a thread that waits for certain tasks finds them
 //! wherever they are.
 
-use super::lists::{Lists, Tally};
+use super::lists::{Apart, Lists, Tally};
 use super::task::{PER_THREAD, Task};
 use crate::objects::{Hold, TeamLock};
 use crate::settings::{Settings, TaskQueue};
@@ -50,6 +50,9 @@ pub struct Queue<M: Machine> {
     pub(crate) pending: M::Atomic<u32>,
     /// How many threads are woken for a new task.
     pub(crate) wakes: u32,
+    /// The number of threads that found no task at the end of a group, and sleep or are about to. It
+    /// is read at each task that is made in a group, and seldom changes.
+    pub(crate) sleepers: Apart<M::Atomic<u32>>,
     /// The other threads' lists, if threads steal.
     pub(crate) lists: Option<Owned<M, Lists<M>>>,
 }
@@ -135,7 +138,8 @@ impl<M: Machine> Queue<M> {
     pub fn new(settings: &Settings, threads: u32) -> Self {
         let steals = settings.tasks == TaskQueue::Steal && threads > 1;
         let lists = steals.then(|| Owned::new(Lists::new(settings, threads)));
-        Queue { first: List::new(settings), pending: M::Atomic::new(0), wakes: settings.task_wakes, lists }
+        let (pending, sleepers) = (M::Atomic::new(0), Apart(M::Atomic::new(0)));
+        Queue { first: List::new(settings), pending, wakes: settings.task_wakes, sleepers, lists }
     }
 
     /// The address by which a checker of races knows the ends of all tasks.

@@ -248,6 +248,29 @@ pub fn groups_of_descendants<W: World>() {
     );
 }
 
+/// A thread at the end of a group runs a late task of a group inside it. The task's maker waits for
+/// it without the runtime, so in a team of two no other thread can run it.
+pub fn made_late_in_a_group<W: World>() {
+    with_tasks::<W>(
+        Steps::VeryMany,
+        |place, tally| {
+            if place.context.id == 0 {
+                place.begin_group();
+                place.task(Clauses::none(), || {
+                    take_long::<W::M>();
+                    let inner = here::<W::M>();
+                    inner.begin_group();
+                    inner.task(Clauses::none(), || raise(here::<W::M>(), tally));
+                    await_flag(inner, tally);
+                    inner.context.end_group();
+                });
+                place.context.end_group();
+            }
+        },
+        |_, _| {},
+    );
+}
+
 /// A task that sees its group cancelled sees what was done before; a task that has not begun does
 /// not run.
 pub fn cancelled_groups<W: World>() {
