@@ -218,8 +218,9 @@ pub struct Context<M: Machine> {
     pub(crate) chunks: Cell<StaticChunks>,
     /// Whether the thread is in an ordered loop with a chunk whose turn it must pass on.
     pub in_order: Cell<bool>,
-    /// Whether the turn of that chunk has come.
-    pub(crate) has_turn: Cell<bool>,
+    /// 0 before the turn of that chunk has come; then 1, and 1 more for each ordered block of the
+    /// chunk that has [ended](Context::end_ordered).
+    pub(crate) turn: Cell<u64>,
     /// Whether the thread is in a loop that it leaves when it finds no chunk, without a call at the
     /// loop's end. Used by interfaces that have no such call.
     pub in_loop: Cell<bool>,
@@ -306,7 +307,7 @@ impl<M: Machine> Context<M> {
             chunk: Cell::new((0, 0)),
             chunks: Cell::default(),
             in_order: Cell::new(false),
-            has_turn: Cell::new(false),
+            turn: Cell::new(0),
             in_loop: Cell::new(false),
             depth: Cell::new(0),
             tasks: Tasks {

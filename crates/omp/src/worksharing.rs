@@ -246,7 +246,9 @@ impl<M: Machine> Context<M> {
         let work = self.said();
         if self.in_order.get() {
             self.ordered();
-            self.pass_turn();
+            if !self.has_passed() {
+                self.pass_turn();
+            }
         }
         self.take_in_order(self.take(work))
     }
@@ -263,16 +265,16 @@ impl<M: Machine> Context<M> {
     fn take_in_order(&self, chunk: Option<(u64, u64)>) -> Option<(u64, u64)> {
         self.in_order.set(chunk.is_some());
         let (from, to) = chunk?;
-        self.has_turn.set(false);
+        self.turn.set(0);
         self.chunk.set((from, to));
         Some(self.said().space.values(from, to))
     }
 
     /// The [`stride`](Context::stride) of an ordered loop, if the turn of the thread's chunk has
-    /// come; else 0.
+    /// come, and no block was [ended](Context::end_ordered); else 0.
     #[inline(always)]
     pub fn ordered_stride(&self) -> u64 {
-        if self.in_order.get() && self.has_turn.get() { self.stride() } else { 0 }
+        if self.in_order.get() && self.turn.get() == 1 { self.stride() } else { 0 }
     }
 
     /// Does what [`next_ordered_chunk`](Context::next_ordered_chunk) does, if
@@ -286,16 +288,37 @@ impl<M: Machine> Context<M> {
     /// Waits until all iterations before this thread's chunk have passed on their turn.
     #[inline]
     pub fn ordered(&self) {
-        if !self.in_order.get() || self.has_turn.get() {
+        if !self.in_order.get() || self.turn.get() != 0 {
             return;
         }
-        self.has_turn.set(true);
+        self.turn.set(1);
         let from = self.chunk.get().0;
         // SAFETY: the thread is in a work-share that was entered as an ordered loop.
         let seen = unsafe { self.share().turns() }.now(self.said(), from);
         if seen != from {
             self.await_turn(from, seen);
         }
+    }
+
+    /// Ends an ordered block. If each iteration of the thread's chunk has had its block, passes on the
+    /// turn, so that other threads' blocks need not wait for what is behind this one. Interfaces
+    /// without a call at a block's end leave this to the next chunk.
+    #[inline]
+    pub fn end_ordered(&self) {
+        if self.in_order.get() && self.turn.get() != 0 && !self.has_passed() {
+            self.turn.set(self.turn.get() + 1);
+            if self.has_passed() {
+                self.pass_turn();
+            }
+        }
+    }
+
+    /// Whether the blocks of all iterations of the thread's chunk have ended, so that the turn was
+    /// passed on.
+    #[inline(always)]
+    fn has_passed(&self) -> bool {
+        let (from, to) = self.chunk.get();
+        self.turn.get() > to - from
     }
 
     /// Waits for the turn of the thread's chunk, which begins with `from`. It was the turn of

@@ -115,8 +115,8 @@ macro_rules! loops {
             1
         }
 
-        /// Does nothing. Clang calls this after each chunk of an ordered loop; the turn is passed on
-        /// when the thread asks for its next chunk.
+        /// Does nothing. Clang calls this after each iteration of an ordered loop; the turn is passed
+        /// on at the end of the chunk's last block, or when the thread asks for its next chunk.
         #[unsafe(no_mangle)]
         pub extern "C" fn $fini(_at: *const Ident, _thread: i32) {}
     )*};

@@ -92,7 +92,7 @@ macro_rules! ends {
     )*};
 }
 
-ends! { __kmpc_end_single __kmpc_end_master __kmpc_end_masked __kmpc_end_ordered }
+ends! { __kmpc_end_single __kmpc_end_master __kmpc_end_masked }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_scope(_at: *const Ident, _thread: i32, _reserved: *mut c_void) {}
@@ -103,6 +103,11 @@ pub extern "C" fn __kmpc_end_scope(_at: *const Ident, _thread: i32, _reserved: *
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_ordered(_at: *const Ident, _thread: i32) {
     place().ordered();
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_end_ordered(_at: *const Ident, _thread: i32) {
+    place().end_ordered();
 }
 
 /// The words that clang reserves for the name of a critical section, zero at first. The first two

@@ -52,6 +52,24 @@ static void words(void)
     printf("if: %ld\n", few / 1000);
 }
 
+/* An ordered loop in which the last iteration of the first chunk waits, behind its block, for the block of the next chunk.
+ * Returns whether that block came within 10 s. */
+static int behind_a_block(int chunk)
+{
+    int blocks = 0, came = threads == 1;
+    #pragma omp parallel for ordered schedule(static, chunk)
+    for (int i = 0; i < 2 * chunk + 1; i++) {
+        #pragma omp ordered
+        __atomic_add_fetch(&blocks, 1, __ATOMIC_SEQ_CST);
+        double end = omp_get_wtime() + 10;
+        while (i + 1 == chunk && !came && omp_get_wtime() < end) {
+            came = __atomic_load_n(&blocks, __ATOMIC_SEQ_CST) > chunk;
+            sched_yield();
+        }
+    }
+    return came;
+}
+
 static void loops(void)
 {
     int wrong = 0, last = -1;
@@ -118,7 +136,7 @@ static void loops(void)
             early += order++ != i;
         }
     }
-    printf("ordered: %d early\n", early);
+    printf("ordered: %d early, behind a block: %d %d\n", early, behind_a_block(1), behind_a_block(3));
     int sections = 0;
     #pragma omp parallel sections reduction(+ : sections)
     {
