@@ -88,6 +88,7 @@ fn threadprivate_variables_have_copies_without_the_compilers_help() {
     compile(clang, &["-fnoopenmp-use-tls", "-Wno-pass-failed"], folder.path(), "clang");
     let printed = text(ours(folder.path(), "clang", &[("OMP_NUM_THREADS", "3")]));
     assert!(printed.contains("copyprivate: 48") && printed.contains("copyin: 48"), "{printed}");
+    assert!(printed.contains("copies: 0 wrong"), "{printed}");
 }
 
 #[test]

@@ -263,6 +263,19 @@ static void leagues(void)
     printf("target: %d, devices: %d\n", on_host, omp_get_num_devices());
 }
 
+/* A variable whose value a thread changes before the other threads ask for their copies, which begin with the first value. */
+static int first_value = 3;
+static struct { char bytes[100]; } __attribute__((aligned(256))) wide;
+#pragma omp threadprivate(first_value, wide)
+static void copies(void)
+{
+    int wrong = 0;
+    first_value = 4;
+    #pragma omp parallel reduction(+ : wrong)
+    wrong += first_value != (omp_get_thread_num() ? 3 : 4) || (unsigned long)&wide % 64 != 0;
+    printf("copies: %d wrong\n", wrong);
+}
+
 int main(int argc, char **argv)
 {
     threads = omp_get_max_threads();
@@ -271,5 +284,6 @@ int main(int argc, char **argv)
     blocks();
     locks();
     leagues();
+    copies();
     return 0;
 }
