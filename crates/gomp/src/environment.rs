@@ -88,9 +88,15 @@ impl Environment {
     }
 }
 
-/// OMP_STACKSIZE in bytes: a number of KiB, or one with B, K, M or G. `None` if the variable is not
-/// set, or has a bad value, which is named in a warning.
+/// OMP_STACKSIZE in bytes, as the first call reads it: `None` if the variable is not set, or has a bad
+/// value, which is named in a warning.
 pub(crate) fn stack() -> Option<usize> {
+    static STACK: OnceLock<Option<usize>> = OnceLock::new();
+    *STACK.get_or_init(read_stack)
+}
+
+/// Reads OMP_STACKSIZE: a number of KiB, or one with B, K, M or G.
+fn read_stack() -> Option<usize> {
     let text = variable("OMP_STACKSIZE")?.trim().to_ascii_uppercase();
     let digits = text.trim_end_matches(['B', 'K', 'M', 'G']).trim();
     let unit = match text.chars().last()? {

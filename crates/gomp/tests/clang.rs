@@ -113,6 +113,8 @@ fn variables_of_llvm_are_read_and_unknown_ones_told() {
     for told in ["KMP_AFFINITY: `compakt`", "KMP_BLOCKTIME: `soon`", "without effect: KMP_TASKLOOP_MIN_TASKS"] {
         assert!(said.contains(told), "{said}");
     }
+    let (said, _) = set(&[("OMP_STACKSIZE", "much"), ("KMP_HW_SUBSET", "1t")]);
+    assert!(said.matches("OMP_STACKSIZE").count() == 1 && said.contains("without effect: KMP_HW_SUBSET"), "{said}");
     assert!(set(&[("KMP_SETTINGS", "1")]).0.contains("OPENMP DISPLAY ENVIRONMENT BEGIN"));
     assert_eq!(set(&[("KMP_AFFINITY", "compakt"), ("KMP_WARNINGS", "0")]).0, "");
 }

@@ -2,7 +2,8 @@
 //! them.
 //!
 //! An update `l = l OP r` has up to four forms: plain; `cpt`, which returns the value before or
-//! after; `rev`, which is `l = r OP l`; and `cpt_rev`. Variables are aligned to their size.
+//! after; `rev`, which is `l = r OP l`; and `cpt_rev`. Variables are aligned to their size. Numbers of
+//! 8 and 16 bits are shifted as C shifts them, with 32 bits.
 #![allow(clippy::missing_safety_doc, reason = "compilers call these; LLVM documents the interface")]
 
 use crate::kmp::ident::Ident;
@@ -125,14 +126,14 @@ updates! {
     i8, l r => l ^ r, __kmpc_atomic_fixed1_neqv __kmpc_atomic_fixed1_neqv_cpt;
     i8, l r => l.min(r), __kmpc_atomic_fixed1_min __kmpc_atomic_fixed1_min_cpt;
     i8, l r => l.max(r), __kmpc_atomic_fixed1_max __kmpc_atomic_fixed1_max_cpt;
-    i8, l r => l.wrapping_shl(r as u32), __kmpc_atomic_fixed1_shl __kmpc_atomic_fixed1_shl_cpt;
-    i8, l r => r.wrapping_shl(l as u32), __kmpc_atomic_fixed1_shl_rev __kmpc_atomic_fixed1_shl_cpt_rev;
-    i8, l r => l.wrapping_shr(r as u32), __kmpc_atomic_fixed1_shr __kmpc_atomic_fixed1_shr_cpt;
-    i8, l r => r.wrapping_shr(l as u32), __kmpc_atomic_fixed1_shr_rev __kmpc_atomic_fixed1_shr_cpt_rev;
+    i8, l r => i32::from(l).wrapping_shl(r as u32) as i8, __kmpc_atomic_fixed1_shl __kmpc_atomic_fixed1_shl_cpt;
+    i8, l r => i32::from(r).wrapping_shl(l as u32) as i8, __kmpc_atomic_fixed1_shl_rev __kmpc_atomic_fixed1_shl_cpt_rev;
+    i8, l r => i32::from(l).wrapping_shr(r as u32) as i8, __kmpc_atomic_fixed1_shr __kmpc_atomic_fixed1_shr_cpt;
+    i8, l r => i32::from(r).wrapping_shr(l as u32) as i8, __kmpc_atomic_fixed1_shr_rev __kmpc_atomic_fixed1_shr_cpt_rev;
     u8, l r => l.wrapping_div(r), __kmpc_atomic_fixed1u_div __kmpc_atomic_fixed1u_div_cpt;
     u8, l r => r.wrapping_div(l), __kmpc_atomic_fixed1u_div_rev __kmpc_atomic_fixed1u_div_cpt_rev;
-    u8, l r => l.wrapping_shr(r as u32), __kmpc_atomic_fixed1u_shr __kmpc_atomic_fixed1u_shr_cpt;
-    u8, l r => r.wrapping_shr(l as u32), __kmpc_atomic_fixed1u_shr_rev __kmpc_atomic_fixed1u_shr_cpt_rev;
+    u8, l r => i32::from(l).wrapping_shr(r as u32) as u8, __kmpc_atomic_fixed1u_shr __kmpc_atomic_fixed1u_shr_cpt;
+    u8, l r => i32::from(r).wrapping_shr(l as u32) as u8, __kmpc_atomic_fixed1u_shr_rev __kmpc_atomic_fixed1u_shr_cpt_rev;
     i16, l r => l.wrapping_add(r), __kmpc_atomic_fixed2_add __kmpc_atomic_fixed2_add_cpt;
     i16, l r => l.wrapping_sub(r), __kmpc_atomic_fixed2_sub __kmpc_atomic_fixed2_sub_cpt;
     i16, l r => r.wrapping_sub(l), __kmpc_atomic_fixed2_sub_rev __kmpc_atomic_fixed2_sub_cpt_rev;
@@ -148,14 +149,14 @@ updates! {
     i16, l r => l ^ r, __kmpc_atomic_fixed2_neqv __kmpc_atomic_fixed2_neqv_cpt;
     i16, l r => l.min(r), __kmpc_atomic_fixed2_min __kmpc_atomic_fixed2_min_cpt;
     i16, l r => l.max(r), __kmpc_atomic_fixed2_max __kmpc_atomic_fixed2_max_cpt;
-    i16, l r => l.wrapping_shl(r as u32), __kmpc_atomic_fixed2_shl __kmpc_atomic_fixed2_shl_cpt;
-    i16, l r => r.wrapping_shl(l as u32), __kmpc_atomic_fixed2_shl_rev __kmpc_atomic_fixed2_shl_cpt_rev;
-    i16, l r => l.wrapping_shr(r as u32), __kmpc_atomic_fixed2_shr __kmpc_atomic_fixed2_shr_cpt;
-    i16, l r => r.wrapping_shr(l as u32), __kmpc_atomic_fixed2_shr_rev __kmpc_atomic_fixed2_shr_cpt_rev;
+    i16, l r => i32::from(l).wrapping_shl(r as u32) as i16, __kmpc_atomic_fixed2_shl __kmpc_atomic_fixed2_shl_cpt;
+    i16, l r => i32::from(r).wrapping_shl(l as u32) as i16, __kmpc_atomic_fixed2_shl_rev __kmpc_atomic_fixed2_shl_cpt_rev;
+    i16, l r => i32::from(l).wrapping_shr(r as u32) as i16, __kmpc_atomic_fixed2_shr __kmpc_atomic_fixed2_shr_cpt;
+    i16, l r => i32::from(r).wrapping_shr(l as u32) as i16, __kmpc_atomic_fixed2_shr_rev __kmpc_atomic_fixed2_shr_cpt_rev;
     u16, l r => l.wrapping_div(r), __kmpc_atomic_fixed2u_div __kmpc_atomic_fixed2u_div_cpt;
     u16, l r => r.wrapping_div(l), __kmpc_atomic_fixed2u_div_rev __kmpc_atomic_fixed2u_div_cpt_rev;
-    u16, l r => l.wrapping_shr(r as u32), __kmpc_atomic_fixed2u_shr __kmpc_atomic_fixed2u_shr_cpt;
-    u16, l r => r.wrapping_shr(l as u32), __kmpc_atomic_fixed2u_shr_rev __kmpc_atomic_fixed2u_shr_cpt_rev;
+    u16, l r => i32::from(l).wrapping_shr(r as u32) as u16, __kmpc_atomic_fixed2u_shr __kmpc_atomic_fixed2u_shr_cpt;
+    u16, l r => i32::from(r).wrapping_shr(l as u32) as u16, __kmpc_atomic_fixed2u_shr_rev __kmpc_atomic_fixed2u_shr_cpt_rev;
     i32, l r => l.wrapping_add(r), __kmpc_atomic_fixed4_add __kmpc_atomic_fixed4_add_cpt;
     i32, l r => l.wrapping_sub(r), __kmpc_atomic_fixed4_sub __kmpc_atomic_fixed4_sub_cpt;
     i32, l r => r.wrapping_sub(l), __kmpc_atomic_fixed4_sub_rev __kmpc_atomic_fixed4_sub_cpt_rev;
@@ -267,6 +268,10 @@ mod tests {
             let mut byte = 200u8;
             __kmpc_atomic_fixed1u_shr(at, thread, &raw mut byte, 3);
             assert_eq!((n, byte), (5, 25));
+            let (mut small, mut short) = (-3i8, 1i16);
+            assert_eq!(__kmpc_atomic_fixed2_shl_cpt(at, thread, &raw mut short, 17, 1), 0);
+            assert_eq!(__kmpc_atomic_fixed1_shr_cpt(at, thread, &raw mut small, 9, 1), -1);
+            assert_eq!(__kmpc_atomic_fixed1u_shr_cpt(at, thread, &raw mut byte, 10, 1), 0);
         }
     }
 

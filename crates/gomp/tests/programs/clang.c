@@ -276,6 +276,32 @@ static void copies(void)
     printf("copies: %d wrong\n", wrong);
 }
 
+/* Calls that clang makes instructions of. Numbers of 8 and 16 bits are shifted as numbers of 32 bits. */
+void __kmpc_atomic_fixed1_shl(void *, int, signed char *, signed char);
+void __kmpc_atomic_fixed1_shr(void *, int, signed char *, signed char);
+void __kmpc_atomic_fixed1u_shr(void *, int, unsigned char *, unsigned char);
+void __kmpc_atomic_fixed2_shl(void *, int, short *, short);
+void __kmpc_atomic_fixed2_shr(void *, int, short *, short);
+void __kmpc_atomic_fixed2u_shr(void *, int, unsigned short *, unsigned short);
+void __kmpc_atomic_fixed1_add(void *, int, signed char *, signed char);
+static void shifts(void)
+{
+    for (int n = 0; n < 24; n += 5) {
+        signed char a = 93, b = -93, c = 100;
+        unsigned char d = 201;
+        short e = 30001, f = -30001;
+        unsigned short g = 60001;
+        __kmpc_atomic_fixed1_shl(NULL, 0, &a, n);
+        __kmpc_atomic_fixed1_shr(NULL, 0, &b, n);
+        __kmpc_atomic_fixed1_add(NULL, 0, &c, 10 * n);
+        __kmpc_atomic_fixed1u_shr(NULL, 0, &d, n);
+        __kmpc_atomic_fixed2_shl(NULL, 0, &e, n);
+        __kmpc_atomic_fixed2_shr(NULL, 0, &f, n);
+        __kmpc_atomic_fixed2u_shr(NULL, 0, &g, n);
+        printf("shifts by %d: %d %d %d %d %d %d %d\n", n, a, b, c, d, e, f, g);
+    }
+}
+
 int main(int argc, char **argv)
 {
     threads = omp_get_max_threads();
@@ -285,5 +311,6 @@ int main(int argc, char **argv)
     locks();
     leagues();
     copies();
+    shifts();
     return 0;
 }
