@@ -15,9 +15,9 @@ fn baton() -> Command {
 
 /// A program of four threads that count under a mutex, compiled once.
 fn counter() -> &'static Path {
-    static COUNTER: OnceLock<tempfile::TempDir> = OnceLock::new();
+    static COUNTER: OnceLock<&Path> = OnceLock::new();
     let dir = COUNTER.get_or_init(|| {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = common::lasting();
         let source = r#"
             #include <pthread.h>
             #include <stdio.h>
@@ -40,13 +40,13 @@ fn counter() -> &'static Path {
                 printf("%ld\n", total);
                 return argc > 2 ? atoi(argv[2]) : 0;
             }"#;
-        std::fs::write(dir.path().join("counter.c"), source).unwrap();
+        std::fs::write(dir.join("counter.c"), source).unwrap();
         let mut cc = Command::new("cc");
-        cc.current_dir(dir.path()).args(["-O1", "-g", "-o", "counter", "counter.c", "-lpthread"]);
+        cc.current_dir(dir).args(["-O1", "-g", "-o", "counter", "counter.c", "-lpthread"]);
         assert!(cc.status().expect("a C compiler, which `make test` asks for").success());
         dir
     });
-    dir.path()
+    dir
 }
 
 /// The command is linked to a fixed address, so the loader need not write addresses into it at its

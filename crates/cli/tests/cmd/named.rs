@@ -34,18 +34,18 @@ int main(void) {
 
 /// A folder with the program, `two`, and its recording, `before`.
 fn folder() -> &'static Path {
-    static FOLDER: OnceLock<tempfile::TempDir> = OnceLock::new();
+    static FOLDER: OnceLock<&Path> = OnceLock::new();
     let folder = FOLDER.get_or_init(|| {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join("two.c"), PROGRAM).unwrap();
+        let folder = common::lasting();
+        std::fs::write(folder.join("two.c"), PROGRAM).unwrap();
         let mut cc = Command::new("cc");
-        cc.current_dir(folder.path()).args(["-O1", "-g", "-o", "two", "two.c", "-lpthread"]);
+        cc.current_dir(folder).args(["-O1", "-g", "-o", "two", "two.c", "-lpthread"]);
         assert!(cc.status().expect("a C compiler, which `make test` asks for").success());
-        let out = baton_in(folder.path(), &["profile", "-o", "before", "./two"]);
+        let out = baton_in(folder, &["profile", "-o", "before", "./two"]);
         assert!(out.status.success(), "{}", text(&out.stderr));
         folder
     });
-    folder.path()
+    folder
 }
 
 fn baton_in(folder: &Path, args: &[&str]) -> Output {

@@ -9,18 +9,18 @@ use std::sync::OnceLock;
 
 /// A test program, compiled once.
 fn program(name: &str) -> PathBuf {
-    static BUILT: OnceLock<tempfile::TempDir> = OnceLock::new();
+    static BUILT: OnceLock<&Path> = OnceLock::new();
     let folder = BUILT.get_or_init(|| {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = common::lasting();
         for name in ["standstill", "orders"] {
             let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/programs/{name}.c"));
             let mut cc = Command::new("cc");
-            cc.args(["-O1", "-g", "-pthread", "-o"]).arg(folder.path().join(name)).arg(source);
+            cc.args(["-O1", "-g", "-pthread", "-o"]).arg(folder.join(name)).arg(source);
             assert!(cc.status().expect("a C compiler, which `make test` asks for").success());
         }
         folder
     });
-    folder.path().join(name)
+    folder.join(name)
 }
 
 fn baton() -> Command {

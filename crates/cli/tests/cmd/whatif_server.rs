@@ -11,19 +11,19 @@ use std::time::{Duration, Instant};
 
 /// A folder with the recording `p` of a server that three clients asked for a second.
 fn folder() -> &'static Path {
-    static FOLDER: OnceLock<tempfile::TempDir> = OnceLock::new();
+    static FOLDER: OnceLock<&Path> = OnceLock::new();
     let folder = FOLDER.get_or_init(|| {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = common::lasting();
         for name in ["served", "asks"] {
             let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/cmd/programs/{name}.c"));
             let mut cc = Command::new("cc");
-            cc.args(["-O1", "-g", "-o"]).arg(folder.path().join(name)).arg(source).arg("-lpthread");
+            cc.args(["-O1", "-g", "-o"]).arg(folder.join(name)).arg(source).arg("-lpthread");
             assert!(cc.status().expect("a C compiler, which `make test` asks for").success());
         }
-        record(folder.path());
+        record(folder);
         folder
     });
-    folder.path()
+    folder
 }
 
 fn record(folder: &Path) {

@@ -2,25 +2,46 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock};
 
 /// The root of the tree.
 pub(crate) fn root() -> PathBuf {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).canonicalize().unwrap()
 }
 
+/// A new folder that lasts until the test program ends, for what several of its tests use. (A `TempDir` in a `static` is
+/// never dropped, and its folder stays.)
+pub(crate) fn lasting() -> &'static Path {
+    static FOLDERS: Mutex<Vec<tempfile::TempDir>> = Mutex::new(Vec::new());
+    extern "C" fn remove() {
+        // A test that failed with the folders in its hands leaves them.
+        if let Ok(mut folders) = FOLDERS.lock() {
+            folders.clear();
+        }
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path: &'static Path = Box::leak(folder.path().into());
+    let mut folders = FOLDERS.lock().unwrap();
+    if folders.is_empty() {
+        // SAFETY: `remove` may run at any exit of the process: it needs nothing but the static list.
+        assert_eq!(unsafe { libc::atexit(remove) }, 0);
+    }
+    folders.push(folder);
+    path
+}
+
 /// A folder with `bin/baton` and `lib/baton`. The library is the one that ships, in release form; cargo builds none for a
 /// test, as no test can link it.
 pub(crate) fn installed() -> &'static Path {
-    static INSTALLED: OnceLock<tempfile::TempDir> = OnceLock::new();
-    let prefix = INSTALLED.get_or_init(|| {
+    static INSTALLED: OnceLock<&Path> = OnceLock::new();
+    INSTALLED.get_or_init(|| {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let mut build = Command::new(cargo);
         build.current_dir(root()).args(["build", "--quiet", "--release", "--package", "baton-preload"]);
         assert!(build.status().unwrap().success());
-        let prefix = tempfile::tempdir().unwrap();
+        let prefix = lasting();
         let put = |from: &Path, to: &str| {
-            let to = prefix.path().join(to);
+            let to = prefix.join(to);
             std::fs::create_dir_all(to.parent().unwrap()).unwrap();
             std::fs::copy(from, to).unwrap();
         };
@@ -28,8 +49,7 @@ pub(crate) fn installed() -> &'static Path {
         let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
         put(&target.join("release/libbaton_preload.so"), "lib/baton/libbaton_preload.so");
         prefix
-    });
-    prefix.path()
+    })
 }
 
 /// The environment of a reader with a clone and a build, and with the programs of `first` before all others.
