@@ -1,6 +1,7 @@
 //! Variables of the environment that only this interface uses.
 
 use crate::variables::{bad, variable};
+use core::ffi::{CStr, c_void};
 use std::sync::OnceLock;
 use std::sync::RwLock;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -62,7 +63,7 @@ fn read() -> Environment {
     let named = |names: &[&str], text: &str| names.iter().position(|name| name.eq_ignore_ascii_case(text));
     let allocator = |text: &str| named(&ALLOCATORS, text).map(|at| at + 1);
     let flag = |text: &str| named(&["false", "true"], text).map(|at| at == 1);
-    let format = std::env::var("OMP_AFFINITY_FORMAT").unwrap_or_else(|_| "level %L thread %i affinity %A".to_owned());
+    let format = std::env::var("OMP_AFFINITY_FORMAT").unwrap_or_else(|_| usual_format().to_owned());
     Environment {
         teams: AtomicU32::new(value("OMP_NUM_TEAMS", 0, positive)),
         teams_limit: AtomicU32::new(value("OMP_TEAMS_THREAD_LIMIT", 0, positive)),
@@ -73,6 +74,33 @@ fn read() -> Environment {
         display_affinity: value("OMP_DISPLAY_AFFINITY", false, flag),
         format: RwLock::new(format.into_bytes()),
     }
+}
+
+/// Whether the loader found this library by one of the names of LLVM's.
+pub(crate) fn is_llvms() -> bool {
+    static IS: OnceLock<bool> = OnceLock::new();
+    *IS.get_or_init(has_llvms_name)
+}
+
+fn has_llvms_name() -> bool {
+    // SAFETY: zeroes are a value of this type, which has pointers alone.
+    let mut found: libc::Dl_info = unsafe { core::mem::zeroed() };
+    let own = is_llvms as fn() -> bool as *const c_void;
+    // SAFETY: the call gets an address of this library and writes the local variable; the name that
+    // it returns stays as long as the library.
+    let name = unsafe {
+        if libc::dladdr(own, &raw mut found) == 0 || found.dli_fname.is_null() {
+            return false;
+        }
+        CStr::from_ptr(found.dli_fname).to_string_lossy()
+    };
+    let file = name.rsplit('/').next().unwrap_or("");
+    file.starts_with("libomp") || file.starts_with("libiomp")
+}
+
+/// The format of affinities under which the library that is stood in for shows them.
+fn usual_format() -> &'static str {
+    if is_llvms() { "OMP: pid %P tid %i thread %n bound to OS proc set {%A}" } else { "level %L thread %i affinity %A" }
 }
 
 impl Environment {

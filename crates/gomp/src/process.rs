@@ -1,6 +1,6 @@
 //! The process's only runtime, and how it is set up before `main`.
 
-use crate::environment::{environment, stack};
+use crate::environment::{environment, is_llvms, stack};
 use crate::shown;
 use crate::variables::{self, variable};
 use baton_machine::discover::{Topology, allowed_cpus};
@@ -9,7 +9,6 @@ use baton_machine::{Machine, Native};
 use baton_omp::team::Context;
 use baton_omp::threads::Body;
 use baton_omp::{NativeThreads, Runtime, Schedule, Settings, Threads};
-use core::ffi::{CStr, c_void};
 use std::ffi::CString;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Once, OnceLock};
@@ -40,8 +39,9 @@ impl Threads for Shown {
         self.0.bind(cpus);
     }
 
-    fn shows(&self) -> bool {
-        environment().display_affinity
+    fn shows(&self, threads: u32) -> bool {
+        // LLVM's library shows threads that are alone in their teams too.
+        environment().display_affinity && (threads > 1 || is_llvms())
     }
 
     fn show(&self) {
@@ -57,23 +57,6 @@ pub(crate) const IN_PLACE: &str = "adaptive";
 /// Whether locks are words in place, and neither a checker of races nor a scheduler must be told of
 /// them. False until the settings are known.
 pub(crate) static PLAIN: AtomicBool = AtomicBool::new(false);
-
-/// Whether the loader found this library by one of the names of LLVM's.
-fn is_llvms() -> bool {
-    // SAFETY: zeroes are a value of this type, which has pointers alone.
-    let mut found: libc::Dl_info = unsafe { core::mem::zeroed() };
-    let own: *const c_void = (&raw const RUNTIME).cast();
-    // SAFETY: the call gets an address of this library and writes the local variable; the name that
-    // it returns stays as long as the library.
-    let name = unsafe {
-        if libc::dladdr(own, &raw mut found) == 0 || found.dli_fname.is_null() {
-            return false;
-        }
-        CStr::from_ptr(found.dli_fname).to_string_lossy()
-    };
-    let file = name.rsplit('/').next().unwrap_or("");
-    file.starts_with("libomp") || file.starts_with("libiomp")
-}
 
 /// The runtime. The first call reads the environment; a bad BATON_OMP_* value ends the process with
 /// exit status 2.

@@ -1,7 +1,7 @@
 //! The settings and a thread's affinity as text: for `display`, and for threads that print their
 //! affinity.
 
-use crate::environment::{ALLOCATORS, Environment, OFFLOAD, environment, stack};
+use crate::environment::{ALLOCATORS, Environment, OFFLOAD, environment, is_llvms, stack};
 use baton_machine::Native;
 use baton_machine::discover::{allowed_cpus, cpulist};
 use baton_omp::settings::{NO_LIMIT, TaskQueue};
@@ -9,6 +9,7 @@ use baton_omp::team::Context;
 use baton_omp::waits::REASONS;
 use baton_omp::{ScheduleKind, Settings};
 use core::ffi::CStr;
+use std::ffi::CString;
 use std::fmt::Write;
 use std::sync::PoisonError;
 
@@ -104,10 +105,13 @@ const FIELDS: [(&str, u8); 11] = [
     ("", 0),
 ];
 
-/// Ends the program because of a bad format, with libgomp's message.
-fn bad(what: &str) -> ! {
-    eprintln!("\nlibgomp: {what} in affinity format");
-    std::process::exit(1);
+/// Ends the program because of a bad format, with libgomp's message. Under the name of LLVM's library,
+/// which takes any format, does nothing.
+fn bad(what: &str) {
+    if !is_llvms() {
+        eprintln!("\nlibgomp: {what} in affinity format");
+        std::process::exit(1);
+    }
 }
 
 /// The CPUs that the calling thread may run on, as `0-3,8`.
@@ -127,6 +131,8 @@ fn field(place: &Context<Native>, letter: u8) -> (Vec<u8>, bool) {
         b'N' => number(place.team().size.into()),
         b'a' => number(place.outer().map_or(-1, |outer| outer.id.into())),
         b'P' => number(std::process::id().into()),
+        // SAFETY: `gettid` takes no argument and cannot fail.
+        b'i' if is_llvms() => number(unsafe { libc::gettid() }.into()),
         // SAFETY: `pthread_self` takes no argument and cannot fail.
         b'i' => (format!("{:#x}", unsafe { libc::pthread_self() }).into_bytes(), true),
         b'A' => (affinity().into_bytes(), false),
@@ -137,7 +143,10 @@ fn field(place: &Context<Native>, letter: u8) -> (Vec<u8>, bool) {
             unsafe { libc::gethostname(name.as_mut_ptr().cast(), name.len() - 1) };
             (CStr::from_bytes_until_nul(&name).map_or(Vec::new(), |name| name.to_bytes().to_vec()), false)
         }
-        other => bad(&format!("unsupported type {}", other as char)),
+        other => {
+            bad(&format!("unsupported type {}", other as char));
+            (b"undefined".to_vec(), false)
+        }
     }
 }
 
@@ -170,23 +179,33 @@ pub(crate) fn formatted(place: &Context<Native>, format: &[u8]) -> Vec<u8> {
             bad("leading zero or right justification requires size");
         }
         rest = &rest[digits..];
-        let Some((&letter, after)) = rest.split_first() else { bad("unsupported type \0") };
+        let Some((&letter, after)) = rest.split_first() else {
+            bad("unsupported type \0");
+            break;
+        };
         rest = after;
         let letter = if letter == b'{' { long(&mut rest) } else { letter };
         let (value, is_number) = field(place, letter);
-        pad(&mut text, &value, width.unwrap_or(0), right, zeros && is_number);
+        pad(&mut text, &value, width.unwrap_or(0), right, zeros && right && is_number);
     }
     text
 }
 
-/// Reads the long name of a field up to its closing brace. Returns the field's letter.
+/// Reads the long name of a field up to its closing brace. Returns the field's letter; 0 if there is
+/// no such field.
 fn long(rest: &mut &[u8]) -> u8 {
-    let Some(end) = rest.iter().position(|byte| *byte == b'}') else { bad("unterminated long type name") };
+    let end = rest.iter().position(|byte| *byte == b'}').unwrap_or_else(|| {
+        bad("unterminated long type name");
+        rest.len()
+    });
     let name = &rest[..end];
-    *rest = &rest[end + 1..];
+    *rest = rest.get(end + 1..).unwrap_or(&[]);
     let known = FIELDS.iter().find(|(known, letter)| *letter != 0 && known.as_bytes() == name);
     known.map_or_else(
-        || bad(&format!("unsupported long type name '{}'", String::from_utf8_lossy(name))),
+        || {
+            bad(&format!("unsupported long type name '{}'", String::from_utf8_lossy(name)));
+            0
+        },
         |known| known.1,
     )
 }
@@ -214,9 +233,16 @@ pub(crate) fn format() -> Vec<u8> {
     environment().format.read().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
-/// Prints the affinity of the calling thread, whose context is `place`, in a format.
+/// Prints the affinity of the calling thread, whose context is `place`, in a format: on standard
+/// error, or on C's standard output under the name of LLVM's library, as that does.
 pub(crate) fn show_affinity(place: &Context<Native>, format: &[u8]) {
-    eprintln!("{}", String::from_utf8_lossy(&formatted(place, format)));
+    let text = formatted(place, format);
+    match CString::new(text) {
+        // SAFETY: the text ends with a zero.
+        Ok(text) if is_llvms() => _ = unsafe { libc::puts(text.as_ptr()) },
+        Ok(text) => eprintln!("{}", text.to_string_lossy()),
+        Err(error) => eprintln!("{}", String::from_utf8_lossy(&error.into_vec())),
+    }
 }
 
 #[cfg(test)]

@@ -92,6 +92,23 @@ fn threadprivate_variables_have_copies_without_the_compilers_help() {
 }
 
 #[test]
+fn affinity_is_shown_as_libomp_shows_it() {
+    let Some((clang, folder)) = built() else { return };
+    std::fs::write(
+        folder.path().join("shown.c"),
+        "#include <omp.h>\n#include <stdio.h>\nint main(void) { printf(\"before\\n\"); \
+         omp_display_affinity(\"%05n|%.5N|%0.5L|%X|%{foo}|%%|%5{num_threads}\"); \
+         omp_display_affinity(NULL); printf(\"behind\\n\"); }\n",
+    )
+    .unwrap();
+    run(Command::new(clang).current_dir(folder.path()).args(["-fopenmp", "-o", "shown", "shown.c"]));
+    // Numbers of processes and threads differ.
+    let settings = [("OMP_NUM_THREADS", "2"), ("OMP_AFFINITY_FORMAT", "%n of %N: %{nothing")];
+    let theirs = text(run(&mut limited(folder.path(), "shown", &settings)));
+    assert_eq!(text(ours(folder.path(), "shown", &settings)), theirs);
+}
+
+#[test]
 fn variables_of_llvm_are_read_and_unknown_ones_told() {
     let Some((clang, folder)) = built() else { return };
     std::fs::write(

@@ -61,11 +61,10 @@ impl<M: Machine> Runtime<M> {
         (inner, outer.seat.map(|outer| Binding { bind: chosen, threads, outer }))
     }
 
-    /// Whether the team's threads are to be shown: if the user asks for it, the team has several
-    /// threads, and their number or their places differ from those of the last such team at this
-    /// level.
+    /// Whether the team's threads are to be shown: if the user asks for it, and their number or their
+    /// places differ from those of the last such team at this level.
     fn shows(&self, thread: &Thread<M>, level: u32, size: u32, binding: Option<Binding>) -> bool {
-        if size == 1 || !self.threads.shows() {
+        if !self.threads.shows(size) {
             return false;
         }
         let place = |id| binding.map_or(-1, |binding| binding.seat(id).place as i32);

@@ -24,13 +24,14 @@ pub trait Threads: Send + Sync + 'static {
         let _ = cpus;
     }
 
-    /// Whether [`show`](Threads::show) is to be called.
-    fn shows(&self) -> bool {
+    /// Whether [`show`](Threads::show) is to be called by the threads of a region of `threads`.
+    fn shows(&self, threads: u32) -> bool {
+        let _ = threads;
         false
     }
 
-    /// Called by each thread of a region of several threads, if their number or their places differ
-    /// from those of the last region at the same level.
+    /// Called by each thread of a region, if the user asks for it and the number or the places of its
+    /// threads differ from those of the last region at the same level.
     fn show(&self) {}
 }
 

@@ -37,6 +37,9 @@ impl<M: Machine> Count<M> {
     pub(crate) fn one_done(&self, waits: &Waits) {
         // Release: a thread that sees this value, or a later one, sees what the task did, because
         // each later change is a part of the release sequences of the earlier ones.
+        // C11: the count of references to the group gives the same order once this thread has let go
+        // of the group. The mutation check, with few preemptions, does not come to the execution in
+        // which the waiting thread goes on before that (a guess).
         if self.0.fetch_add(u32::MAX, Release) & Self::TASKS == 1 {
             waits.wake::<M, u32>(Why::Task, &self.0);
         }
