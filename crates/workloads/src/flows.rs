@@ -111,35 +111,60 @@ impl Seen {
     }
 }
 
-/// Draws flows by their shares.
-struct Draw {
+/// The share of the packets that each flow has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FlowShares {
     /// For each flow, the share of this flow and of those before, out of 2^32.
     up_to: Vec<u64>,
+}
+
+impl FlowShares {
+    /// Flow k of `flows`, from 0, has a share as 1 / (k + 1) to the power `zipf`, and flow 0 has
+    /// the share `elephant` beyond that.
+    ///
+    /// # Errors
+    /// There is no flow, or more than 65,536 flows.
+    pub fn new(flows: u32, zipf: f64, elephant: f64) -> Result<FlowShares, Refused> {
+        if flows == 0 || flows > 1 << 16 {
+            return Err(Refused::because(format!("{flows} flows; expected 1 to 65536")));
+        }
+        let weight = |flow: u32| f64::from(flow + 1).powf(-zipf);
+        let sum: f64 = (0..flows).map(weight).sum();
+        let mut before = elephant;
+        let up_to = (0..flows).map(|flow| {
+            before += (1.0 - elephant) * weight(flow) / sum;
+            (before * (1u64 << 32) as f64) as u64
+        });
+        Ok(FlowShares { up_to: up_to.collect() })
+    }
+
+    /// The flow of a packet that drew `lot`.
+    pub fn flow(&self, lot: u32) -> u16 {
+        self.up_to.partition_point(|&up_to| up_to <= u64::from(lot)).min(self.up_to.len() - 1) as u16
+    }
+}
+
+/// Draws flows by their shares.
+struct Draw<'a> {
+    shares: &'a FlowShares,
     state: u64,
 }
 
-impl Draw {
-    fn new(settings: &FlowSettings, producer: u32) -> Draw {
-        let weight = |flow: u32| f64::from(flow + 1).powf(-settings.zipf);
-        let sum: f64 = (0..settings.flows).map(weight).sum();
-        let mut before = settings.elephant;
-        let up_to = (0..settings.flows).map(|flow| {
-            before += (1.0 - settings.elephant) * weight(flow) / sum;
-            (before * (1u64 << 32) as f64) as u64
-        });
-        let seed = settings.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ u64::from(producer + 1) << 32;
-        Draw { up_to: up_to.collect(), state: seed | 1 }
+impl<'a> Draw<'a> {
+    fn new(shares: &'a FlowShares, seed: u64, producer: u32) -> Draw<'a> {
+        let seed = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ u64::from(producer + 1) << 32;
+        Draw { shares, state: seed | 1 }
     }
 
     fn flow(&mut self) -> u16 {
-        let at = xorshift(&mut self.state) >> 32;
-        self.up_to.partition_point(|&up_to| up_to <= at).min(self.up_to.len() - 1) as u16
+        self.shares.flow((xorshift(&mut self.state) >> 32) as u32)
     }
 }
 
 /// One run's queues and memory.
 struct FlowRun<M: Machine, Q: FlowQueue<M>> {
     settings: FlowSettings,
+    shares: Arc<FlowShares>,
     queue: Shared<M, Q>,
     /// The collector's queue, if the queue is ordered.
     to: Option<Shared<M, Q>>,
@@ -150,17 +175,18 @@ struct FlowRun<M: Machine, Q: FlowQueue<M>> {
 impl<M: Machine, Q: FlowQueue<M>> Clone for FlowRun<M, Q> {
     fn clone(&self) -> Self {
         let (queue, to, memory) = (self.queue.clone(), self.to.clone(), self.memory.clone());
-        FlowRun { settings: self.settings, queue, to, memory, wait: self.wait }
+        FlowRun { settings: self.settings, shares: self.shares.clone(), queue, to, memory, wait: self.wait }
     }
 }
 
 impl<M: Machine, Q: FlowQueue<M>> FlowRun<M, Q> {
     fn new(settings: FlowSettings, wait: Wait) -> Result<Self, Refused> {
-        let new = |shape, to| Q::new(shape, to).map(share::<M, Q>).map_err(Refused::because);
+        let shares = Arc::new(FlowShares::new(settings.flows, settings.zipf, settings.elephant)?);
+        let new = |shape, to: &[_]| Q::new(shape, to).map(share::<M, Q>).map_err(Refused::because);
         let collects = settings.shape.order == FlowOrder::Ordered;
         let to = Shape { order: FlowOrder::Directed, ..settings.shape };
-        let to = if collects { Some(new(to, None)?) } else { None };
-        let queue = new(settings.shape, to.clone())?;
+        let to = if collects { Some(new(to, &[])?) } else { None };
+        let queue = new(settings.shape, to.as_slice())?;
         let counter = |_| Counter(M::Atomic::new(0));
         let state = |_| FlowState(M::Slot::new([0; MOST_PRODUCERS]));
         let memory = Memory {
@@ -169,7 +195,7 @@ impl<M: Machine, Q: FlowQueue<M>> FlowRun<M, Q> {
             through: counter(0),
             told: counter(0),
         };
-        Ok(FlowRun { settings, queue, to, memory: share::<M, _>(memory), wait })
+        Ok(FlowRun { settings, shares, queue, to, memory: share::<M, _>(memory), wait })
     }
 
     fn total(&self) -> u64 {
@@ -177,7 +203,7 @@ impl<M: Machine, Q: FlowQueue<M>> FlowRun<M, Q> {
     }
 
     fn produce(&self, producer: u32) {
-        let mut draw = Draw::new(&self.settings, producer);
+        let mut draw = Draw::new(&self.shares, self.settings.seed, producer);
         let mut gap = Think::new(Cycles(self.settings.gap), self.settings.spread, u64::from(producer));
         for number in 0..self.settings.packets {
             M::work(gap.draw());
@@ -217,7 +243,7 @@ impl<M: Machine, Q: FlowQueue<M>> FlowRun<M, Q> {
             if self.to.is_some() {
                 let word = item.word;
                 // SAFETY: as above.
-                unsafe { self.queue.pass_on(item, word, self.wait) };
+                unsafe { self.queue.pass_on(item, 0, word, self.wait) };
                 continue;
             }
             seen.note::<M>(packet, item.flow);
@@ -367,6 +393,23 @@ impl FlowSettings {
     }
 }
 
+/// The name of the queue with flows that was chosen, and its shape.
+///
+/// # Errors
+/// No queue with flows has this name.
+pub fn shape(knobs: &Knobs<'_>) -> Result<(&'static str, Shape), Refused> {
+    let unknown = || Refused::unknown("queue with flows", knobs.queue, FLOW_QUEUES.into_iter());
+    let queue = FLOW_QUEUES.into_iter().find(|queue| *queue == knobs.queue).ok_or_else(unknown)?;
+    let order = knobs.inputs.kind.unwrap_or(FlowOrder::Parallel);
+    Ok((queue, Shape { order, capacity: knobs.capacity, window: knobs.inputs.window }))
+}
+
+/// Whether a workload that also runs on other queues is to run on a queue with flows: the queue is
+/// one that has nothing else, or a kind is asked for.
+pub fn chosen(knobs: &Knobs<'_>) -> bool {
+    knobs.queue == soft::NAME || knobs.inputs.kind.is_some()
+}
+
 /// Makes the team of [`FlowSettings`] at a queue by its name.
 #[derive(Clone, Copy)]
 pub struct Flows {
@@ -383,20 +426,18 @@ impl Workload for Flows {
     };
 
     fn choose(knobs: &Knobs<'_>) -> Result<Flows, Refused> {
-        let unknown = || Refused::unknown("queue with flows", knobs.queue, FLOW_QUEUES.into_iter());
-        let queue = FLOW_QUEUES.into_iter().find(|queue| *queue == knobs.queue).ok_or_else(unknown)?;
+        let (queue, shape) = shape(knobs)?;
         let (inputs, threads) = (&knobs.inputs, knobs.threads.unwrap_or(4));
         if threads < 3 {
             return Err(Refused::because("flows needs a producer, a worker and a collector: at least 3 threads"));
         }
         let producers = ((threads - 1) / 4).clamp(1, MOST_PRODUCERS as u32);
-        let collectors = u32::from(inputs.kind == FlowOrder::Ordered);
+        let collectors = u32::from(shape.order == FlowOrder::Ordered);
         let packets = knobs.iterations_or(1000);
-        if packets >= 1 << NUMBER || inputs.flows == 0 || inputs.flows > 1 << 16 {
-            let why = format!("{packets} packets a producer and {} flows", inputs.flows);
-            return Err(Refused::because(format!("{why}; expected up to {} and 1 to 65536", (1 << NUMBER) - 1)));
+        if packets >= 1 << NUMBER {
+            let most = (1 << NUMBER) - 1;
+            return Err(Refused::because(format!("{packets} packets a producer; expected up to {most}")));
         }
-        let shape = Shape { order: inputs.kind, capacity: knobs.capacity, window: inputs.window };
         let settings = FlowSettings {
             producers,
             workers: threads - producers - collectors,

@@ -105,8 +105,8 @@ pub struct Inputs<'a> {
     pub rows: u32,
     /// Step size of the descent.
     pub step: f64,
-    /// What a queue with flows promises.
-    pub kind: FlowOrder,
+    /// What a queue with flows promises; `None`: nothing, if the workload runs on such a queue.
+    pub kind: Option<FlowOrder>,
     /// Number of flows.
     pub flows: u32,
     /// Exponent of the flows' shares (Zipf); 0: all the same.
@@ -135,7 +135,7 @@ impl Default for Inputs<'_> {
             reduction: None,
             rows: 8,
             step: 0.5,
-            kind: FlowOrder::Parallel,
+            kind: None,
             flows: 64,
             zipf: 0.0,
             elephant: 0.0,

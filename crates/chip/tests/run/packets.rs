@@ -7,7 +7,11 @@ use baton_machine::units::{CpuId, Cycles};
 use baton_programs::distributor;
 use baton_programs::packets::{Flow, Rules, Traffic, clusters, firewall};
 use baton_programs::regression::{self, Data};
+use baton_sync::flow::device::DeviceFlows;
+use baton_sync::flow::soft::Soft;
+use baton_sync::flow::{FlowOrder, FlowQueue, Shape};
 use baton_sync::queue::{RawQueue, mpmc::Mpmc, qmd::Qmd, ring::Ring, spsc::Spsc};
+use baton_workloads::flows::FlowShares;
 use baton_workloads::work::Measured;
 use baton_workloads::{Dispatch, Prepush, Reduction, Refused, Work};
 use std::sync::Arc;
@@ -78,6 +82,31 @@ fn a_firewall_comes_to_the_same_at_every_queue() {
     }
 }
 
+fn on_flows<Q: RawQueue<Simulated, Item = u64>, F: FlowQueue<Simulated>>(kind: FlowOrder) -> firewall::Outcome {
+    let shares = Arc::new(FlowShares::new(32, 0.9, 0.0).unwrap());
+    let traffic = Traffic::OfFlows { seed: 3, suspicious: 4, shares };
+    let input = firewall::Input { traffic, rules: Arc::new(Rules::usual()) };
+    let filters = if kind == FlowOrder::Directed { 1 } else { 4 };
+    let settings = firewall::FirewallSettings { flow: flow(1, Prepush::Shared), filters };
+    let shape = Shape { order: kind, capacity: 64, window: 8 };
+    run(|| settings.on_flows::<Simulated, Q, F>(&input, shape, Wait::Pause)).0
+}
+
+/// The runs check the order of flows, and an atomic queue's table.
+#[test]
+fn a_firewall_on_flows_decides_alike_whatever_the_queue_promises() {
+    use FlowOrder::{Atomic, Directed, Ordered, Parallel};
+    let all: Vec<_> = [Directed, Parallel, Atomic, Ordered]
+        .into_iter()
+        .flat_map(|kind| [on_flows::<P, Soft<_>>(kind), on_flows::<D, DeviceFlows<_>>(kind)])
+        .collect();
+    assert!(all[0].allowed > 50 && all[0].inspected > 5 && all[0].late == Some(0), "{:?}", all[0]);
+    for other in &all {
+        let (late, nanoseconds) = (all[0].late, all[0].nanoseconds);
+        assert_eq!(firewall::Outcome { late, nanoseconds, ..other.clone() }, all[0]);
+    }
+}
+
 #[test]
 fn packets_and_their_buffers_go_through_the_device() {
     let (_, outcome) = firewall::<D>(flow(8, Prepush::None));
@@ -126,6 +155,32 @@ fn the_same_run_is_the_same() {
         (result, outcome.cycles, outcome.events, outcome.memory)
     };
     assert_eq!(of(), of());
+}
+
+fn jobs_of_flows<F: FlowQueue<Simulated>>(order: FlowOrder, flows: u32) -> (distributor::Outcome, Outcome) {
+    let shares = Arc::new(FlowShares::new(flows, 0.0, 0.0).unwrap());
+    let traffic = Traffic::OfFlows { seed: 5, suspicious: 0, shares };
+    let settings = distributor::DistributorSettings { jobs: 200, think: Cycles(2000), ..Default::default() };
+    let shape = Shape { order, capacity: 64, window: 16 };
+    run(|| settings.on_flows::<Simulated, F>(&traffic, shape, Wait::Pause))
+}
+
+/// The runs check that each job is done once, and an atomic queue's order.
+#[test]
+fn jobs_of_one_flow_are_one_workers_at_a_time() {
+    fn cycles<F: FlowQueue<Simulated>>(order: FlowOrder, flows: u32) -> u64 {
+        let (done, outcome) = jobs_of_flows::<F>(order, flows);
+        assert_eq!(done.by_worker.iter().sum::<u64>(), 200);
+        outcome.cycles.0
+    }
+    fn queue<F: FlowQueue<Simulated>>() {
+        let [many, one] = [64, 1].map(|flows| cycles::<F>(FlowOrder::Atomic, flows));
+        let parallel = cycles::<F>(FlowOrder::Parallel, 1);
+        assert!(one >= 200 * 2000, "two workers had the flow: {one} cycles");
+        assert!(2 * many < one && 2 * parallel < one, "{many} {parallel} {one}");
+    }
+    queue::<Soft<Simulated>>();
+    queue::<DeviceFlows<Simulated>>();
 }
 
 fn jobs(dispatch: Dispatch, think: u64, spread: f64) -> (distributor::Outcome, Outcome) {

@@ -90,6 +90,38 @@ fn a_capture_goes_through_the_rules() {
     assert_eq!(counts(&open), [300.0, 0.0, 0.0]);
 }
 
+/// The runs check that each packet comes once, and its flow's order.
+#[test]
+fn a_capture_goes_through_queues_with_flows() {
+    let Some(folder) = samples("a_capture_goes_through_queues_with_flows") else { return };
+    let (packets, rules) = (name(folder.path(), "sample.pcap"), name(folder.path(), "rules.txt"));
+    let firewall = ["--workload", "firewall", "--packets", &packets, "--rules", &rules, "--queue"];
+    let counts =
+        |result: &Value| ["packets_allowed", "packets_denied", "packets_inspected"].map(|n| measured(result, n));
+    let plain = counts(&json(&[&firewall[..], &["qmd"]].concat()));
+    let jobs = ["--workload", "distributor", "--packets", &packets, "--kind", "atomic", "--queue"];
+    for queue in ["flows", "qmd"] {
+        for kind in ["atomic", "ordered"] {
+            let result = json(&[&firewall[..], &[queue, "--kind", kind]].concat());
+            assert_eq!((counts(&result), measured(&result, "packets_late")), (plain, 0.0), "{queue} {kind}");
+            assert_eq!(result["workload_options"]["kind"].as_str(), Some(kind));
+        }
+        let result = json(&[&jobs[..], &[queue]].concat());
+        assert!(measured(&result, "busiest_worker") >= 1.0 && result["algorithm"].as_str() == Some(queue));
+    }
+    for (more, why) in [
+        (&["--kind", "atomic", "--queue", "ring"][..], "`ring`"),
+        (&["--kind", "atomic", "--queue", "qmd", "--bulk", "8"], "a bulk of 8 packets; a queue with flows gives one"),
+        (&["--kind", "directed", "--queue", "qmd"], "4 filters; a directed queue has one consumer"),
+        (&["--kind", "atomic", "--queue", "qmd", "--zipf", "1"], "the packets of --packets have their own"),
+    ] {
+        let said = refused(&[&firewall[..6], more].concat());
+        assert!(said.contains(why), "{said}");
+    }
+    let said = refused(&[&jobs[..4], &["--queue", "ring"]].concat());
+    assert!(said.contains("expected --kind, or --queue flows"), "{said}");
+}
+
 #[test]
 fn rows_are_learnt_from() {
     let Some(folder) = samples("rows_are_learnt_from") else { return };
@@ -163,7 +195,10 @@ fn each_kind_of_broken_file_is_named_with_its_place() {
 #[test]
 fn settings_that_cannot_be_are_explained() {
     for (args, expected) in [
-        (&["--workload", "ring", "--packets", "x"][..], "--packets is for --workload firewall and clusters, not ring"),
+        (
+            &["--workload", "ring", "--packets", "x"][..],
+            "--packets is for --workload firewall, clusters and distributor, not ring",
+        ),
         (&["--workload", "clusters", "--rules", "x"], "--rules is for --workload firewall, not clusters"),
         (&["--workload", "lock", "--data", "x"], "--data is for --workload regression, not lock"),
         (

@@ -1,4 +1,5 @@
-//! The ways in which jobs are handed out: slots, queues of the library, a queue device.
+//! The ways in which jobs are handed out: slots, queues of the library, a queue device. `flows` has
+//! one more.
 
 use super::DistributorSettings;
 use baton_machine::Ordering::{Acquire, Release};
@@ -22,6 +23,10 @@ pub(super) trait Hand: Send + Sync + 'static {
     fn produce(&self, settings: &DistributorSettings);
     /// Has a worker do jobs until no more jobs come.
     fn work(&self, worker: u32, work: &mut dyn FnMut(u64));
+    /// Checks what the hand knows about the order of jobs, after the run.
+    fn check(&self) -> Result<(), String> {
+        Ok(())
+    }
 }
 
 pub(super) struct Slots<M: Machine>(pub(super) Vec<Shared<M, Slot<M>>>, pub(super) Wait);

@@ -3,6 +3,7 @@
 //! goes round the slots; in CAF's form each worker has a queue in the device, whose load balancer
 //! chooses the queue.
 
+mod flows;
 mod hands;
 mod named;
 
@@ -79,9 +80,7 @@ impl DistributorSettings {
     /// # Errors
     /// Fails if a setting has a value that the program cannot have.
     pub fn work<M: Machine, Q: RawQueue<M, Item = u64>>(&self, wait: Wait) -> Result<Work<Outcome>, Refused> {
-        if !(1..=4095).contains(&self.workers) {
-            return Err(Refused::because(format!("{} workers; expected 1 to 4095", self.workers)));
-        }
+        self.check_workers()?;
         if self.dispatch == Dispatch::Shared && Q::INFO.consumers == Side::Single && self.workers > 1 {
             let (queue, workers) = (Q::INFO.name, self.workers);
             return Err(Refused::because(format!(
@@ -113,6 +112,13 @@ impl DistributorSettings {
             }
         };
         Ok(self.bodies::<M>(hand))
+    }
+
+    fn check_workers(&self) -> Result<(), Refused> {
+        match self.workers {
+            1..=4095 => Ok(()),
+            workers => Err(Refused::because(format!("{workers} workers; expected 1 to 4095"))),
+        }
     }
 
     fn bodies<M: Machine>(&self, hand: Arc<dyn Hand>) -> Work<Outcome> {
@@ -147,12 +153,14 @@ impl DistributorSettings {
 
     fn judge<M: Machine>(self, hand: Arc<dyn Hand>, spans: Spans<M>, total: Arc<Mutex<Total>>) -> Judge<Outcome> {
         Box::new(move || {
+            let order = hand.check();
             // A queue in a device is given back by a system call, which is no part of the run.
             drop(hand);
             let (by_worker, digest) = total.lock().unwrap_or_else(PoisonError::into_inner).clone();
             expect("jobs that were done", by_worker.iter().sum(), self.jobs)?;
             let plain = (1..=self.jobs).map(|word| mix(0, word)).fold(0, u64::wrapping_add);
             expect("the digest of the jobs", digest, plain)?;
+            order?;
             Ok(Outcome { by_worker, digest, nanoseconds: spans.whole().0 })
         })
     }

@@ -43,10 +43,19 @@ pub struct Input {
 }
 
 /// Number of blocks that hold a packet's header: the first three (CAF's paper, section 4.2).
-const HEADER: u32 = 3;
+pub(super) const HEADER: u32 = 3;
 /// Cycles that a filter takes to find a header's fields, and to compare them with a rule.
 const PARSE_CYCLES: u64 = 20;
 const RULE_CYCLES: u64 = 4;
+
+/// Decides about the packet that the thread sees, and counts the rule. Takes the time of a filter.
+pub(super) fn decide<M: Machine>(input: &Input, view: &View, outcome: &mut Outcome) -> Action {
+    let (action, rule) = input.rules.decide(&fields(input.traffic.link(), &view.bytes));
+    let tried = (rule + 1).min(input.rules.count()) as u64;
+    M::work(Cycles(PARSE_CYCLES + RULE_CYCLES * tried));
+    outcome.hits[rule] += 1;
+    action
+}
 
 /// A way out of a filter.
 struct Way<M: Machine, Q: RawQueue<M, Item = u64>> {
@@ -139,16 +148,12 @@ impl FirewallSettings {
         total: &Mutex<Outcome>,
     ) {
         let (mut view, mut outcome) = (View::new(), Outcome::new(&input.rules));
-        let (link, blocks) = (input.traffic.link(), pool.flow.blocks.min(HEADER));
+        let blocks = pool.flow.blocks.min(HEADER);
         pool.take(&mut from, packets, |some| {
             pool.each(some, blocks, false, |buffer| {
                 // SAFETY: the queue has given the buffer to this thread.
                 unsafe { pool.buffers.read(buffer, blocks, &mut view) };
-                let (action, rule) = input.rules.decide(&fields(link, &view.bytes));
-                let tried = (rule + 1).min(input.rules.count()) as u64;
-                M::work(Cycles(PARSE_CYCLES + RULE_CYCLES * tried));
-                outcome.hits[rule] += 1;
-                match action {
+                match decide::<M>(input, &view, &mut outcome) {
                     Action::Allow => ways[1].packets.push(buffer),
                     Action::Deny => ways[0].packets.push(buffer),
                     Action::Inspect => ways[0].packets.push(buffer | INSPECT),
@@ -188,7 +193,7 @@ impl FirewallSettings {
     }
 
     /// The analyser's work on one packet.
-    fn analyse<M: Machine, Q: RawQueue<M, Item = u64>>(
+    pub(super) fn analyse<M: Machine, Q: RawQueue<M, Item = u64>>(
         pool: &Pool<M, Q>,
         word: u64,
         view: &mut View,
@@ -203,7 +208,7 @@ impl FirewallSettings {
     }
 
     /// The sink's work on one packet.
-    fn consume<M: Machine, Q: RawQueue<M, Item = u64>>(
+    pub(super) fn consume<M: Machine, Q: RawQueue<M, Item = u64>>(
         pool: &Pool<M, Q>,
         word: u64,
         view: &mut View,
@@ -242,16 +247,21 @@ impl FirewallSettings {
     ) -> baton_workloads::work::Judge<Outcome> {
         Box::new(move || {
             let found = total.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            let plain = Self::plain(flow, &input);
-            expect("packets allowed", found.allowed, plain.allowed)?;
-            expect("packets denied", found.denied, plain.denied)?;
-            expect("packets inspected", found.inspected, plain.inspected)?;
-            expect("bytes allowed", found.bytes, plain.bytes)?;
-            if found.hits != plain.hits {
-                return Err(format!("packets by rule: {:?}, expected {:?}", found.hits, plain.hits));
-            }
-            expect("the digest of the packets", found.digest, plain.digest)?;
+            Self::compare(flow, &input, &found)?;
             Ok(Outcome { nanoseconds: pool.nanoseconds(), ..found })
         })
+    }
+
+    /// Compares a result with that of one thread.
+    pub(super) fn compare(flow: Flow, input: &Input, found: &Outcome) -> Result<(), String> {
+        let plain = Self::plain(flow, input);
+        expect("packets allowed", found.allowed, plain.allowed)?;
+        expect("packets denied", found.denied, plain.denied)?;
+        expect("packets inspected", found.inspected, plain.inspected)?;
+        expect("bytes allowed", found.bytes, plain.bytes)?;
+        if found.hits != plain.hits {
+            return Err(format!("packets by rule: {:?}, expected {:?}", found.hits, plain.hits));
+        }
+        expect("the digest of the packets", found.digest, plain.digest)
     }
 }

@@ -1,5 +1,6 @@
 //! The fields of a packet at which a firewall looks: addresses, protocol and ports.
 
+use baton_workloads::work::mix;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// The protocol with which the packets of a capture begin.
@@ -39,6 +40,21 @@ pub struct Fields {
     pub protocol: Option<u8>,
     /// Source port and destination port.
     pub ports: Option<(u16, u16)>,
+}
+
+impl Fields {
+    /// The packet's flow: a hash of all fields, as network cards compute one. Packets without
+    /// addresses have one flow together.
+    pub fn flow(&self) -> u16 {
+        let address = |address: IpAddr| match address {
+            IpAddr::V4(four) => u64::from(four.to_bits()),
+            IpAddr::V6(six) => mix(six.to_bits() as u64, (six.to_bits() >> 64) as u64),
+        };
+        let (from, to) = self.addresses.map_or((0, 0), |(from, to)| (address(from), address(to)));
+        let (source, destination) = self.ports.unwrap_or_default();
+        let rest = u64::from(self.protocol.unwrap_or(0)) << 32 | u64::from(source) << 16 | u64::from(destination);
+        mix(mix(from, to), rest) as u16
+    }
 }
 
 const IPV4: u16 = 0x0800;

@@ -10,6 +10,7 @@
 //! | `pool` | the pool, marks of its numbers, and how a bulk is worked on and passed on |
 //! | [`clusters`] | a pipeline of clusters of threads |
 //! | [`firewall`] | a source, filters, an analyser, a sink |
+//! | `guarded` | the firewall on queues with flows |
 //! | `tally` | what a firewall's threads count |
 //! | `traffic` | the packets: a capture's, or made ones |
 //! | `pcap` | captures |
@@ -23,6 +24,7 @@ mod buffers;
 pub mod clusters;
 pub mod firewall;
 mod flow;
+mod guarded;
 mod header;
 mod link;
 mod named;

@@ -2,10 +2,14 @@
 
 use super::buffers::Buffers;
 use super::flow::{Flow, USUAL_POOL};
-use super::{clusters, firewall, rules::Rules, traffic::Traffic};
+use super::{clusters, firewall, guarded, rules::Rules, traffic::Traffic};
 use baton_machine::units::Cycles;
 use baton_machine::{Machine, Native, Wait};
-use baton_sync::queue::{self, QueueInfo, QueueVisitor, RawQueue};
+use baton_sync::flow::device::{self, DeviceFlows};
+use baton_sync::flow::soft::Soft;
+use baton_sync::flow::{FlowOrder, Shape};
+use baton_sync::queue::{self, QueueInfo, QueueVisitor, RawQueue, mpmc::Mpmc, qmd::Qmd};
+use baton_workloads::flows;
 use baton_workloads::work::{Measured, Work};
 use baton_workloads::{Charge, Knobs, Probe, Refused, Team, Workload, WorkloadInfo};
 use std::sync::Arc;
@@ -18,10 +22,17 @@ pub struct Clusters {
     traffic: Traffic,
 }
 
-/// Makes the team of a firewall at a queue of the registry.
+/// The queues of a firewall: of the registry, or with flows and with this name and shape.
+#[derive(Clone, Copy)]
+enum Queues {
+    Plain(&'static QueueInfo),
+    Flows(&'static str, Shape),
+}
+
+/// Makes the team of a firewall.
 #[derive(Clone)]
 pub struct Firewall {
-    queue: &'static QueueInfo,
+    queues: Queues,
     settings: firewall::FirewallSettings,
     input: firewall::Input,
 }
@@ -133,7 +144,14 @@ impl Workload for Firewall {
     };
 
     fn choose(knobs: &Knobs<'_>) -> Result<Firewall, Refused> {
-        let (flow, traffic) = flow(knobs)?;
+        let (flow, mut traffic) = flow(knobs)?;
+        let queues = match flows::chosen(knobs) {
+            true => flows::shape(knobs).map(|(queue, shape)| Queues::Flows(queue, shape))?,
+            false => Queues::Plain(knobs.queue()?),
+        };
+        if let Queues::Flows(..) = queues {
+            traffic = traffic.of_flows(&knobs.inputs)?;
+        }
         let rules = match knobs.inputs.rules {
             Some(file) => Rules::open(file).map_err(Refused::because)?,
             None if knobs.inputs.packets.is_some() => {
@@ -147,7 +165,7 @@ impl Workload for Firewall {
             return Err(Refused::because(format!("a firewall has {needed}: at least 4 threads, not {threads}")));
         }
         let (settings, rules) = (firewall::FirewallSettings { flow, filters: threads - 3 }, Arc::new(rules));
-        Ok(Firewall { queue: knobs.queue()?, settings, input: firewall::Input { traffic, rules } })
+        Ok(Firewall { queues, settings, input: firewall::Input { traffic, rules } })
     }
 
     fn threads(&self) -> u32 {
@@ -155,18 +173,33 @@ impl Workload for Firewall {
     }
 
     fn team<M: Machine, P: Probe>(&self, wait: Wait, _: P) -> Result<Team, Refused> {
-        team::<M, _, _>(self.queue.name, Make(self, wait))
+        let (settings, input) = (&self.settings, &self.input);
+        let work = match self.queues {
+            Queues::Plain(queue) => return team::<M, _, _>(queue.name, Make(self, wait)),
+            Queues::Flows(device::NAME, shape) => {
+                settings.on_flows::<M, Qmd<M, u64>, DeviceFlows<M>>(input, shape, wait)
+            }
+            Queues::Flows(_, shape) => settings.on_flows::<M, Mpmc<M, u64>, Soft<M>>(input, shape, wait),
+        };
+        Ok(work?.into_team().0)
     }
 
     fn algorithm(&self) -> Option<&'static str> {
-        Some(self.queue.name)
+        Some(match self.queues {
+            Queues::Plain(queue) => queue.name,
+            Queues::Flows(queue, _) => queue,
+        })
     }
 
     fn charge(&self) -> Charge {
-        Charge::of_items(self.queue.counted, self.queue.counted_bulk, self.settings.flow.bulk)
+        match self.queues {
+            Queues::Plain(queue) => Charge::of_items(queue.counted, queue.counted_bulk, self.settings.flow.bulk),
+            Queues::Flows(..) => Charge::Typical,
+        }
     }
 
     fn bytes(&self) -> usize {
-        bytes(&self.settings.flow, self.threads())
+        let table = matches!(self.queues, Queues::Flows(_, Shape { order: FlowOrder::Atomic, .. }));
+        bytes(&self.settings.flow, self.threads()) + if table { guarded::TABLE_BYTES } else { 0 }
     }
 }

@@ -132,6 +132,13 @@ impl<M: Machine, Q: RawQueue<M, Item = u64>> Pool<M, Q> {
         }
     }
 
+    /// Takes all buffers, one after the other: no other thread has one then.
+    pub(super) fn all_home(&self, pool: &mut Receiver<M, Q>) {
+        (0..self.count).for_each(|_| {
+            pool.receive(&mut [0]);
+        });
+    }
+
     /// Takes `packets` packets, a bulk at a time.
     pub(super) fn take(&self, from: &mut Receiver<M, Q>, packets: u64, mut work: impl FnMut(&[u64])) {
         let (mut left, mut some) = (packets, vec![0; self.flow.bulk]);

@@ -21,6 +21,9 @@ pub struct Outcome {
     pub hits: Vec<u64>,
     /// A digest of what the sink and the analyser read.
     pub digest: u64,
+    /// Packets that came to the sink or the analyser behind a later packet of their flow. Only a
+    /// queue with flows counts them.
+    pub late: Option<u64>,
     /// Nanoseconds from the beginning of the first thread to the end of the last.
     pub nanoseconds: u64,
 }
@@ -31,7 +34,9 @@ impl Measured for Outcome {
         let count = |name, packets: u64| Figure { name, value: packets as f64 };
         let counts =
             [("packets_allowed", self.allowed), ("packets_denied", self.denied), ("packets_inspected", self.inspected)];
-        [a_packet(self.nanoseconds, packets)].into_iter().chain(counts.map(|(name, n)| count(name, n))).collect()
+        let late = self.late.map(|late| count("packets_late", late));
+        let counts = counts.map(|(name, n)| count(name, n)).into_iter().chain(late);
+        [a_packet(self.nanoseconds, packets)].into_iter().chain(counts).collect()
     }
 }
 
@@ -61,6 +66,9 @@ impl Outcome {
         self.bytes += other.bytes;
         self.hits.iter_mut().zip(&other.hits).for_each(|(sum, one)| *sum += one);
         self.digest = self.digest.wrapping_add(other.digest);
+        if let Some(late) = other.late {
+            *self.late.get_or_insert(0) += late;
+        }
     }
 
     pub(super) fn put(self, total: &Mutex<Outcome>) {

@@ -1,9 +1,11 @@
 //! The packets that a run sends: those of a capture, or generated packets.
 
 use super::buffers::ROOM;
-use super::header::LinkType;
+use super::header::{LinkType, fields};
 use super::pcap::{self, Capture};
-use baton_workloads::inputs::{InputError, open};
+use baton_workloads::Refused;
+use baton_workloads::flows::FlowShares;
+use baton_workloads::inputs::{InputError, Inputs, open};
 use baton_workloads::work::mix;
 use std::path::Path;
 use std::sync::Arc;
@@ -30,6 +32,15 @@ pub enum Traffic {
         /// The reciprocal of the share of packets that go to [`SUSPICIOUS_PORT`]; 0: none.
         suspicious: u32,
     },
+    /// Generated packets of flows. All packets of a flow have the same addresses and ports.
+    OfFlows {
+        /// Seed of the packets.
+        seed: u64,
+        /// The reciprocal of the share of flows that go to [`SUSPICIOUS_PORT`]; 0: none.
+        suspicious: u32,
+        /// The share of the packets that each flow has.
+        shares: Arc<FlowShares>,
+    },
 }
 
 /// The destination port of suspicious generated packets: the "special value" in a header of CAF's
@@ -53,7 +64,7 @@ impl Traffic {
     pub fn link(&self) -> LinkType {
         match self {
             Traffic::Captured(capture) => capture.link,
-            Traffic::Made { .. } => LinkType::Ethernet,
+            Traffic::Made { .. } | Traffic::OfFlows { .. } => LinkType::Ethernet,
         }
     }
 
@@ -61,7 +72,7 @@ impl Traffic {
     pub fn usual(&self) -> u64 {
         match self {
             Traffic::Captured(capture) => capture.packets.len() as u64,
-            Traffic::Made { .. } => 1000,
+            Traffic::Made { .. } | Traffic::OfFlows { .. } => 1000,
         }
     }
 
@@ -73,19 +84,54 @@ impl Traffic {
                 f(&packet.bytes, packet.length)
             }
             Traffic::Made { seed, suspicious } => {
-                let (bytes, length) = made(*seed, *suspicious, number);
+                let own = mix(*seed, number);
+                let (bytes, length) = made(*suspicious, own, own);
+                f(&bytes[..usize::from(length)], u32::from(length))
+            }
+            Traffic::OfFlows { seed, suspicious, shares } => {
+                let own = mix(*seed, number);
+                let flow = shares.flow(mix(own, FLOW) as u32);
+                let (bytes, length) = made(*suspicious, own, mix(mix(*seed, FLOW), u64::from(flow)));
                 f(&bytes[..usize::from(length)], u32::from(length))
             }
         }
+    }
+
+    /// Packets of the number of flows and with the shares that a run asks for; a capture's packets
+    /// have flows of their own.
+    ///
+    /// # Errors
+    /// There cannot be flows with these shares.
+    pub(crate) fn of_flows(self, inputs: &Inputs<'_>) -> Result<Traffic, Refused> {
+        let Inputs { flows, zipf, elephant, .. } = *inputs;
+        match self {
+            Traffic::Made { seed, suspicious } | Traffic::OfFlows { seed, suspicious, .. } => {
+                let shares = Arc::new(FlowShares::new(flows, zipf, elephant)?);
+                Ok(Traffic::OfFlows { seed, suspicious, shares })
+            }
+            Traffic::Captured(_) if zipf != 0.0 || elephant != 0.0 => Err(Refused::because(
+                "--zipf and --elephant say which flows made packets have; the packets of --packets have their own",
+            )),
+            captured @ Traffic::Captured(_) => Ok(captured),
+        }
+    }
+
+    /// The flow of packet `number`.
+    pub(crate) fn flow(&self, number: u64) -> u16 {
+        self.with(number, |bytes, _| fields(self.link(), bytes).flow())
     }
 }
 
 /// A generated packet. Only its first bytes count, as many as the packet's length.
 type Made = [u8; LENGTHS[2] as usize];
 
-/// A UDP packet over IPv4 in an Ethernet frame; the checksums are 0.
-fn made(seed: u64, suspicious: u32, number: u64) -> (Made, u16) {
-    let dice = |turn: u64| mix(mix(seed, number), turn);
+/// The turn of a packet's draws that gives its flow.
+const FLOW: u64 = u64::MAX;
+
+/// A UDP packet over IPv4 in an Ethernet frame; the checksums are 0. Its addresses and ports are
+/// drawn by `flow`, the rest by `own`.
+fn made(suspicious: u32, own: u64, flow: u64) -> (Made, u16) {
+    let dice = |turn: u64| mix(if (1..=4).contains(&turn) { flow } else { own }, turn);
     let length = LENGTHS[(dice(0) % 3) as usize];
     let is_suspicious = suspicious != 0 && dice(1).is_multiple_of(u64::from(suspicious));
     // Ports begin at 1024, so that no packet is suspicious by chance.

@@ -15,7 +15,7 @@ pub struct DeviceFlows<M: Machine> {
     /// The device's number on the machine.
     number: u32,
     queue: QueueId,
-    to: Option<SharedQueue<M, Self>>,
+    to: Box<[SharedQueue<M, Self>]>,
 }
 
 #[cold]
@@ -52,17 +52,24 @@ impl<M: Machine> DeviceFlows<M> {
 // SAFETY: the device gives each item out once, and an item of a flow to one thread at a time. A
 // request leaves behind all older stores of its thread, and an Acquire fence follows each receive.
 unsafe impl<M: Machine> FlowQueue<M> for DeviceFlows<M> {
-    fn new(shape: Shape, to: Option<SharedQueue<M, Self>>) -> Result<Self, FlowError> {
+    fn new(shape: Shape, to: &[SharedQueue<M, Self>]) -> Result<Self, FlowError> {
         check(shape)?;
         let Shape { order, capacity, window } = shape;
         let request = FlowRequest::Make { entries: capacity as u32, order, window, dead: Dead::GiveUp };
         // Items are passed on within a device.
-        let first = to.as_ref().map_or(0, |to| to.number);
-        let numbers = if to.is_some() { first..first + 1 } else { 0..u32::MAX };
+        let numbers = match to {
+            [] => 0..u32::MAX,
+            [first, others @ ..] if others.iter().all(|other| other.number == first.number) => {
+                first.number..first.number + 1
+            }
+            _ => return Err(FlowError::Apart),
+        };
         let mut error = FlowError::NoDevice;
         for (number, device) in numbers.map_while(|number| Some((number, M::queues(number)?))) {
             match device.configure(request) {
-                Ok(Given { word, .. }) => return Ok(DeviceFlows { device, number, queue: QueueId(word as u32), to }),
+                Ok(Given { word, .. }) => {
+                    return Ok(DeviceFlows { device, number, queue: QueueId(word as u32), to: to.into() });
+                }
                 Err(QueueRefusal::NoRoom) => error = FlowError::NoRoom,
                 Err(_) => error = FlowError::Refused,
             }
@@ -95,10 +102,9 @@ unsafe impl<M: Machine> FlowQueue<M> for DeviceFlows<M> {
         }
     }
 
-    unsafe fn pass_on(&self, InHand { flow, token, .. }: InHand, item: u64, wait: Wait) {
-        let Some(to) = &self.to else { panic!("the queue passes nothing on") };
+    unsafe fn pass_on(&self, InHand { flow, token, .. }: InHand, way: usize, item: u64, wait: Wait) {
         let of = Of::Last(Token(token));
-        self.ask(to.queue, Direction::Enqueue, wait, |to| FlowRequest::Send { to, item, flow, of });
+        self.ask(self.to[way].queue, Direction::Enqueue, wait, |to| FlowRequest::Send { to, item, flow, of });
     }
 }
 

@@ -41,6 +41,9 @@ pub enum FlowError {
     /// No queue can have this window.
     #[error("a queue with flows cannot have a window of {0}; expected 1 to 64")]
     Window(u16),
+    /// The queue's consumers would pass items on to queues of different devices.
+    #[error("the machine's queue devices have no room for all queues in one device (device.qmd.entries, queues)")]
+    Apart,
     /// The queue lives in a queue device, and the machine has none.
     #[error("the machine has no queue device")]
     NoDevice,
@@ -75,11 +78,11 @@ pub type SharedQueue<M, Q> = Arc<Owned<M, Q>>;
 /// the item is received, and what a consumer did with an item in hand happens before the next item
 /// of the flow is received, if the queue is atomic.
 pub unsafe trait FlowQueue<M: Machine>: Send + Sync + Sized + 'static {
-    /// Creates an empty queue whose consumers pass items on to the queue `to`, if there is one.
+    /// Creates an empty queue whose consumers pass items on to the queues `to`.
     ///
     /// # Errors
     /// The queue cannot have the shape, or the machine has no device with room.
-    fn new(shape: Shape, to: Option<SharedQueue<M, Self>>) -> Result<Self, FlowError>;
+    fn new(shape: Shape, to: &[SharedQueue<M, Self>]) -> Result<Self, FlowError>;
 
     /// Prepares the calling thread for [`FlowQueue::receive`]. Each consumer calls this once,
     /// before it first receives.
@@ -101,15 +104,15 @@ pub unsafe trait FlowQueue<M: Machine>: Send + Sync + Sized + 'static {
     /// The item came from this queue.
     unsafe fn complete(&self, item: InHand, wait: Wait);
 
-    /// Sends `word` with the item's flow to the next queue, and gives the item back. An ordered
+    /// Sends `word` with the item's flow to the queue `to[way]`, and gives the item back. An ordered
     /// queue sends on in the order in which items were received.
     ///
     /// # Panics
-    /// Panics if the queue was made without a next queue.
+    /// Panics if the queue was made with fewer queues to pass items on to.
     ///
     /// # Safety
     /// The item came from this queue.
-    unsafe fn pass_on(&self, item: InHand, word: u64, wait: Wait);
+    unsafe fn pass_on(&self, item: InHand, way: usize, word: u64, wait: Wait);
 }
 
 /// Largest capacity of a queue with flows.

@@ -23,6 +23,9 @@ pub const NAME: &str = "flows";
 
 type Item = (u64, u16);
 
+/// What a consumer passes on: an item, and the number of the queue that gets it.
+type Output = (u64, u16, u8);
+
 /// A word alone in its pair of cache lines.
 #[repr(C, align(128))]
 struct Alone<M: Machine>(M::Atomic<u64>);
@@ -165,7 +168,7 @@ struct RingSlot<M: Machine> {
 /// A slot of the reorder ring: position p has left its output there when `done` is p + 1.
 struct Done<M: Machine> {
     done: M::Atomic<u64>,
-    output: M::Slot<Option<Item>>,
+    output: M::Slot<Option<Output>>,
 }
 
 struct Line<M: Machine> {
@@ -231,7 +234,7 @@ impl<M: Machine> Line<M> {
 
     /// Records that position `at` is done, with its output. Sends outputs whose turn it is by
     /// `send`, unless another thread does so already.
-    fn done(&self, at: u64, output: Option<Item>, wait: Wait, send: impl Fn(Item)) {
+    fn done(&self, at: u64, output: Option<Output>, wait: Wait, send: impl Fn(Output)) {
         let slot = self.slot(at);
         // SAFETY: the slot is this position's until it is done.
         unsafe { slot.output.write(|to| to.write(output)) };
@@ -274,7 +277,7 @@ enum Kind<M: Machine> {
 /// A queue in memory.
 pub struct Soft<M: Machine> {
     kind: Kind<M>,
-    to: Option<SharedQueue<M, Self>>,
+    to: Box<[SharedQueue<M, Self>]>,
 }
 
 // SAFETY: a node, a place and a slot belong to one thread at a time, as argued where they are used;
@@ -284,23 +287,23 @@ unsafe impl<M: Machine> Sync for Soft<M> {}
 unsafe impl<M: Machine> Send for Soft<M> {}
 
 impl<M: Machine> Soft<M> {
-    fn to(&self) -> &Self {
-        let Some(to) = &self.to else { panic!("the queue passes nothing on") };
-        to
+    fn send_on(&self, (word, flow, way): Output, wait: Wait) {
+        self.to[usize::from(way)].send(word, flow, wait);
     }
 }
 
 // SAFETY: rings give each item out once; a bucket and a position belong to one thread at a time. The
 // orderings are argued where they stand.
 unsafe impl<M: Machine> FlowQueue<M> for Soft<M> {
-    fn new(shape: Shape, to: Option<SharedQueue<M, Self>>) -> Result<Self, FlowError> {
+    fn new(shape: Shape, to: &[SharedQueue<M, Self>]) -> Result<Self, FlowError> {
         check(shape)?;
+        assert!(to.len() <= 1 << u8::BITS, "a queue passes items on to 256 queues at most");
         let kind = match shape.order {
             FlowOrder::Directed | FlowOrder::Parallel => Kind::Plain(ring(shape.capacity)?),
             FlowOrder::Atomic => Kind::Atomic(Buckets::new(shape.capacity, shape.window.into())?),
             FlowOrder::Ordered => Kind::Ordered(Line::new(shape.capacity, shape.window.into())),
         };
-        Ok(Soft { kind, to })
+        Ok(Soft { kind, to: to.into() })
     }
 
     fn bind(&self) -> Result<(), FlowError> {
@@ -330,18 +333,16 @@ unsafe impl<M: Machine> FlowQueue<M> for Soft<M> {
         match &self.kind {
             Kind::Plain(_) => {}
             Kind::Atomic(buckets) => buckets.complete(item.token, wait),
-            Kind::Ordered(line) => line.done(item.token, None, wait, |(word, flow)| self.to().send(word, flow, wait)),
+            Kind::Ordered(line) => line.done(item.token, None, wait, |output| self.send_on(output, wait)),
         }
     }
 
-    unsafe fn pass_on(&self, item: InHand, word: u64, wait: Wait) {
+    unsafe fn pass_on(&self, item: InHand, way: usize, word: u64, wait: Wait) {
+        let output = (word, item.flow, way as u8);
         match &self.kind {
-            Kind::Ordered(line) => {
-                let output = Some((word, item.flow));
-                line.done(item.token, output, wait, |(word, flow)| self.to().send(word, flow, wait));
-            }
+            Kind::Ordered(line) => line.done(item.token, Some(output), wait, |output| self.send_on(output, wait)),
             _ => {
-                self.to().send(word, item.flow, wait);
+                self.send_on(output, wait);
                 // SAFETY: guaranteed by the caller.
                 unsafe { self.complete(item, wait) };
             }

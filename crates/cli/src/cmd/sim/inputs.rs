@@ -11,8 +11,11 @@ use std::path::PathBuf;
 /// The workloads whose runs show the options of [`all_of`].
 const WORKLOADS: [&str; 5] = ["clusters", "firewall", "distributor", "regression", "tasks"];
 
-/// The workload with flows, whose runs show the options that it alone has.
+/// The workload with flows, whose runs show the options of flows; and the queue with flows in memory.
 const FLOWS: &str = "flows";
+
+/// The workloads that run on queues with flows too, and show these options then.
+const WITH_FLOWS: [&str; 2] = ["firewall", "distributor"];
 
 /// The beginning of the names of the workloads that run OpenMP teams. `--dispatch` says where the
 /// tasks of such a team wait to be run.
@@ -21,7 +24,7 @@ const TEAMS: &str = "epcc";
 /// The options of the workloads with packets, jobs and vectors.
 #[derive(Clone, clap::Args)]
 pub(super) struct InputArgs {
-    /// A capture in the classic pcap format, for firewall and clusters
+    /// A capture in the classic pcap format, for firewall, clusters, and a distributor with flows
     /// (docs/reference/applications.md). Left out: generated packets.
     #[arg(long, value_name = "FILE.pcap")]
     packets: Option<PathBuf>,
@@ -64,10 +67,10 @@ pub(super) struct InputArgs {
     /// Length of a step of regression.
     #[arg(long, value_name = "X", default_value_t = 0.5)]
     step: f64,
-    /// What the queue of flows promises.
-    #[arg(long, value_name = "KIND", default_value = "parallel", value_parser = kind())]
-    kind: FlowOrder,
-    /// Number of flows (flows).
+    /// What a queue with flows promises. Left out: parallel. With this option firewall and distributor have such a queue too.
+    #[arg(long, value_name = "KIND", value_parser = kind())]
+    kind: Option<FlowOrder>,
+    /// Number of flows (flows; made packets of firewall and distributor at a queue with flows).
     #[arg(long, value_name = "N", default_value_t = 64)]
     flows: u32,
     /// Flow k, from 0, has a share of flows' packets as 1 / (k + 1) to this power.
@@ -158,7 +161,7 @@ impl InputArgs {
             "elephant" => self.elephant = super::args::share(value).map_err(BadInput::new)?,
             "flow-window" => self.flow_window = value.parse().map_err(|_| bad("no whole number"))?,
             "gap" => self.gap = value.parse().map_err(|_| bad("no whole number"))?,
-            "kind" => self.kind = named(&FlowOrder::ALL, kind_name, name, value)?,
+            "kind" => self.kind = Some(named(&FlowOrder::ALL, kind_name, name, value)?),
             "prepush" => self.prepush = named(Prepush::ALL, Prepush::name, name, value)?,
             "dispatch" => self.dispatch = Some(named(Dispatch::ALL, Dispatch::name, name, value)?),
             "reduction" => self.reduction = Some(named(Reduction::ALL, Reduction::name, name, value)?),
@@ -172,37 +175,46 @@ impl InputArgs {
 pub(super) fn check(args: &Args) -> Result<(), BadInput> {
     let (inputs, workload) = (&args.inputs, args.workload.text());
     let files: [(&str, bool, &[&str]); 3] = [
-        ("--packets", inputs.packets.is_some(), &["firewall", "clusters"]),
+        ("--packets", inputs.packets.is_some(), &["firewall", "clusters", "distributor"]),
         ("--rules", inputs.rules.is_some(), &["firewall"]),
         ("--data", inputs.data.is_some(), &["regression"]),
     ];
     match files.iter().find(|(_, given, readers)| *given && !readers.contains(&workload)) {
         Some((option, _, readers)) => {
-            Err(BadInput::new(format!("{option} is for --workload {}, not {workload}", readers.join(" and "))))
+            let (last, others) = readers.split_last().unwrap_or((&"", &[]));
+            let others = others.iter().map(|other| format!("{other}, ")).collect::<String>();
+            let others = others.strip_suffix(", ").map_or(String::new(), |others| format!("{others} and "));
+            Err(BadInput::new(format!("{option} is for --workload {others}{last}, not {workload}")))
         }
         None => Ok(()),
     }
 }
 
 /// Adds the workload's own options to those that a run shows: [`all_of`] for a workload in
-/// [`WORKLOADS`], the options of flows for [`FLOWS`]. An OpenMP team gets `dispatch`, if given.
+/// [`WORKLOADS`], the options of flows for a queue with flows. An OpenMP team gets `dispatch`, if
+/// given.
 pub(super) fn shown(args: &Args, options: &mut serde_json::Value) {
-    let inputs = &args.inputs;
-    if let (true, Some(dispatch)) = (args.workload.text().starts_with(TEAMS), inputs.dispatch) {
-        options["dispatch"] = dispatch.name().into();
-    }
-    let more = if args.workload.text() == FLOWS {
-        serde_json::json!({
-            "kind": kind_name(inputs.kind), "flows": inputs.flows, "zipf": inputs.zipf, "elephant": inputs.elephant,
-            "flow_window": inputs.flow_window, "gap": inputs.gap,
-        })
-    } else if WORKLOADS.contains(&args.workload.text()) {
-        all_of(inputs)
-    } else {
-        return;
+    let (inputs, workload) = (&args.inputs, args.workload.text());
+    let mut add = |more: serde_json::Value| {
+        if let (Some(all), serde_json::Value::Object(more)) = (options.as_object_mut(), more) {
+            all.extend(more);
+        }
     };
-    if let (Some(all), serde_json::Value::Object(more)) = (options.as_object_mut(), more) {
-        all.extend(more);
+    if let (true, Some(dispatch)) = (workload.starts_with(TEAMS), inputs.dispatch) {
+        add(serde_json::json!({ "dispatch": dispatch.name() }));
+    }
+    let has_flows = inputs.kind.is_some() || args.queue == FLOWS;
+    if workload == FLOWS || WITH_FLOWS.contains(&workload) && has_flows {
+        add(serde_json::json!({
+            "kind": kind_name(inputs.kind.unwrap_or(FlowOrder::Parallel)), "flows": inputs.flows, "zipf": inputs.zipf,
+            "elephant": inputs.elephant, "flow_window": inputs.flow_window,
+        }));
+    }
+    if workload == FLOWS {
+        add(serde_json::json!({ "gap": inputs.gap }));
+    }
+    if WORKLOADS.contains(&workload) {
+        add(all_of(inputs));
     }
 }
 

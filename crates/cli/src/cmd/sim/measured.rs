@@ -17,7 +17,7 @@ struct Timed {
     value: fn(f64, f64) -> f64,
 }
 
-const TIMED: [Timed; 22] = [
+const TIMED: [Timed; 23] = [
     Timed {
         given: "nanoseconds_a_load",
         name: "cycles_a_load",
@@ -79,6 +79,13 @@ const TIMED: [Timed; 22] = [
         name: "packets_inspected",
         unit: "packets",
         what: "Packets that were read whole, and dropped (firewall).",
+        value: |value, _| value,
+    },
+    Timed {
+        given: "packets_late",
+        name: "packets_late",
+        unit: "packets",
+        what: "Packets that came behind a later one of their flow (firewall on a queue with flows).",
         value: |value, _| value,
     },
     Timed {
