@@ -275,6 +275,19 @@ macro_rules! channel_suites {
     )*};
 }
 
+/// Makes tests of the contracts of the queue with flows in memory in the world `$world`.
+#[macro_export]
+macro_rules! flow_suite {
+    ($world:ty) => {
+        mod soft {
+            use super::*;
+            type Queue = ::baton_sync::flow::soft::Soft<<$world as $crate::world::World>::M>;
+
+            $crate::contract_tests! { flow, $world, Queue: atomic parallel directed ordered }
+        }
+    };
+}
+
 /// Makes tests of the contracts of the work-stealing deque in the world `$world`.
 #[macro_export]
 macro_rules! deque_suite {

@@ -78,6 +78,10 @@ mod queues {
     baton_check::queue_suite!(baton_check::world::Native);
 }
 
+mod flows {
+    baton_check::flow_suite!(baton_check::world::Native);
+}
+
 mod deque {
     baton_check::deque_suite!(baton_check::world::Native);
 }

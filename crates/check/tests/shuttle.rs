@@ -139,6 +139,10 @@ mod queues {
     baton_check::queue_suite!(baton_check::world::Shuttle);
 }
 
+mod flows {
+    baton_check::flow_suite!(baton_check::world::Shuttle);
+}
+
 mod deque {
     baton_check::deque_suite!(baton_check::world::Shuttle);
 }

@@ -10,6 +10,7 @@
 //! | [`event`] | contracts of every event |
 //! | [`queue`] | contracts of every queue |
 //! | [`channel`] | contracts of queues that can be closed |
+//! | [`flow`] | contracts of queues with flows |
 //! | [`deque`] | contracts of the work-stealing deque |
 //! | [`rwlock`] | contracts of every reader-writer lock |
 //! | [`turns`] | contracts of reader-writer locks for general use |
@@ -24,6 +25,7 @@ pub mod bulk;
 pub mod channel;
 pub mod deque;
 pub mod event;
+pub mod flow;
 pub mod lock;
 pub mod machine;
 mod mortal;

@@ -140,6 +140,11 @@ mod queues {
     baton_check::queue_suite!(Simulated);
 }
 
+mod flows {
+    use super::Simulated;
+    baton_check::flow_suite!(Simulated);
+}
+
 mod deque {
     use super::Simulated;
     baton_check::deque_suite!(Simulated);
