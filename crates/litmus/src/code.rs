@@ -154,8 +154,8 @@ impl Code {
                     self.used.push((id, register, line));
                     Ok(Operand::Location(to))
                 }
-                Some(Target::Queue(queue)) => {
-                    let queue = &names.queues[queue].name;
+                Some(Target::Queue(aim)) => {
+                    let queue = &names.queues[aim.queue].name;
                     Err(format!("`{text}`: the register names the queue `{queue}`, which has no place in memory"))
                 }
                 Some(Target::Location(_)) => Err(format!("`{text}`: addresses with an offset are not supported")),

@@ -6,6 +6,7 @@
 
 use super::Thread;
 use super::instruction::{Instruction, Op, RAX, REGISTERS, Source, Width};
+use super::queue::Aim;
 
 /// What a thread asks of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,10 +20,10 @@ pub enum Access {
     /// Execute a full fence, then call [`Cpu::done`].
     Fence,
     /// Put the item at the end of the queue, then call [`Cpu::done`].
-    Enqueue(usize, u64),
+    Enqueue(Aim, u64),
     /// Take the first item of the queue: call [`Cpu::asked`] at once, and [`Cpu::answered`] when
     /// the item has come.
-    Dequeue(usize),
+    Dequeue(Aim),
     /// Wait until the item of the dequeue to this register has come, then call [`Cpu::answered`].
     Await(usize),
     /// Give up the line of the location, then call [`Cpu::done`].

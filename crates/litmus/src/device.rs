@@ -4,6 +4,7 @@
 use super::Test;
 use super::cpu::Cpu;
 use super::instruction::Instruction;
+use super::queue::Aim;
 use baton_machine::Machine;
 use baton_machine::device::{Device, Ticket};
 use baton_machine::queues::{Operand, QueueDevice, QueueId, QueueRefusal, QueueRequest};
@@ -124,15 +125,17 @@ impl<M: Machine> Requests<M> {
         Requests { queues, under_way: Vec::new() }
     }
 
-    pub(super) fn enqueue(&mut self, queue: usize, item: u64) {
+    pub(super) fn enqueue(&mut self, Aim { queue, priority }: Aim, item: u64) {
         let (device, id) = self.queues[queue];
-        self.under_way.push((None, device.request(QueueRequest::Enqueue { to: Operand::of(id), item })));
+        let to = Operand { priority, ..Operand::of(id) };
+        self.under_way.push((None, device.request(QueueRequest::Enqueue { to, item })));
     }
 
     /// Makes the request of the current dequeue; its register waits for the item from here on.
-    pub(super) fn dequeue(&mut self, queue: usize, cpu: &mut Cpu, code: &[Instruction]) {
+    pub(super) fn dequeue(&mut self, Aim { queue, priority }: Aim, cpu: &mut Cpu, code: &[Instruction]) {
         let (device, id) = self.queues[queue];
-        let ticket = device.request(QueueRequest::Dequeue { from: Operand::of(id) });
+        let from = Operand { priority, ..Operand::of(id) };
+        let ticket = device.request(QueueRequest::Dequeue { from });
         self.under_way.push((Some(cpu.asked(code)), ticket));
     }
 

@@ -9,11 +9,12 @@
 //! ```
 //! The operands stand in the order of CAF's paper: the register, then the queue. A dequeue gives
 //! its register the item when the device has answered; until then the thread goes on, up to the
-//! first instruction that uses the register.
+//! first instruction that uses the register. `q@1` is the queue `q` with priority 1.
 
 use super::code::Code;
 use super::initial::{Names, Pointer, Target};
 use super::instruction::{self, Instruction, Source, Width};
+use super::queue::Aim;
 
 /// The fences of which CAF's paper does not say whether they wait for requests.
 const UNCLEAR: [&str; 2] = ["lfence", "sfence"];
@@ -51,19 +52,18 @@ impl Code {
         })
     }
 
-    /// The queue that an operand names, by the queue's name or by a register that holds the queue's
-    /// identifier.
-    fn queue_of(&mut self, id: usize, text: &str, line: usize, names: &Names, at: &[Pointer]) -> Result<usize, String> {
+    /// The queue and the priority that an operand names, directly or by a register that holds them.
+    fn queue_of(&mut self, id: usize, text: &str, line: usize, names: &Names, at: &[Pointer]) -> Result<Aim, String> {
         let none = || format!("`{text}` is no queue; the initial state declares them, as in `queue q[2];`");
         if !text.starts_with('%') {
-            return names.queue(text).ok_or_else(none);
+            return names.aim(text)?.ok_or_else(none);
         }
         let register = quad(text)?;
         let pointer = at.iter().find(|pointer| (pointer.thread, pointer.register) == (id, register));
         match pointer.map(|pointer| pointer.to) {
-            Some(Target::Queue(queue)) => {
+            Some(Target::Queue(aim)) => {
                 self.used.push((id, register, line));
-                Ok(queue)
+                Ok(aim)
             }
             _ => Err(format!("`{text}`: the initial state gives it no queue, as in `{id}:{}=q`", &text[1..])),
         }

@@ -1,7 +1,7 @@
 //! The initial state: the first values of locations, queues and registers, and their names.
 
 use super::instruction::{self, REGISTERS, Width};
-use super::queue::{MOST_QUEUES, Queue, is_name};
+use super::queue::{Aim, MOST_QUEUES, Queue, is_name, priority};
 use super::{Location, Thread};
 
 /// Largest number of locations.
@@ -37,14 +37,22 @@ impl Names {
 
     /// What a register points to if it holds this name.
     fn target(&mut self, name: &str) -> Result<Target, String> {
-        match self.queue(name) {
-            Some(queue) => Ok(Target::Queue(queue)),
+        match self.aim(name)? {
+            Some(aim) => Ok(Target::Queue(aim)),
             None => self.of(name).map(Target::Location),
         }
     }
 
+    /// Returns what a name, or a name and a priority as in `q@1`, aim at; `None` if no queue has
+    /// this name.
+    pub(super) fn aim(&self, text: &str) -> Result<Option<Aim>, String> {
+        let (name, given) = text.split_once('@').map_or((text, None), |(name, given)| (name, Some(given)));
+        let priority = given.map_or(Ok(0), priority)?;
+        Ok(self.queue(name).map(|queue| Aim { queue, priority }))
+    }
+
     /// Returns the number of the queue called `name`.
-    pub(super) fn queue(&self, name: &str) -> Option<usize> {
+    fn queue(&self, name: &str) -> Option<usize> {
         self.queues.iter().position(|queue| queue.name == name)
     }
 
@@ -93,8 +101,8 @@ pub(super) enum RegisterValue {
 pub(super) enum Target {
     /// The number of a location.
     Location(usize),
-    /// The number of a queue.
-    Queue(usize),
+    /// A queue and a priority.
+    Queue(Aim),
 }
 
 /// A thread's register that holds a location's address, or a queue's identifier.

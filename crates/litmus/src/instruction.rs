@@ -12,6 +12,8 @@
 //!
 //! Widths are 64 bits (`q`) and 32 bits (`l`); a location has one width.
 
+use super::queue::Aim;
+
 /// Number of general registers.
 pub const REGISTERS: usize = 16;
 /// Number of the register that `cmpxchg` compares with.
@@ -112,9 +114,9 @@ pub enum Instruction {
     /// `mfence`.
     Fence,
     /// `enqueue` of a register or a value to a queue.
-    Enqueue(Source, usize),
+    Enqueue(Source, Aim),
     /// `dequeue` of a queue's first item to a register.
-    Dequeue(usize, usize),
+    Dequeue(usize, Aim),
     /// `prepush` of the line that a location lies in.
     Prepush(usize),
     /// Goes on at the given instruction: always (`None`), only if the flag says equal

@@ -19,6 +19,24 @@ pub struct Queue {
     pub initial: Vec<u64>,
 }
 
+/// Largest priority of a request.
+pub const MOST_PRIORITY: u8 = 7;
+
+/// What a request is for: a queue, and the request's priority.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Aim {
+    /// The number of the queue.
+    pub queue: usize,
+    /// The priority; a queue device with fewer priorities takes its highest one instead.
+    pub priority: u8,
+}
+
+/// Reads the priority behind a queue's name.
+pub(super) fn priority(text: &str) -> Result<u8, String> {
+    let given = text.parse::<u8>().ok().filter(|priority| *priority <= MOST_PRIORITY);
+    given.ok_or_else(|| format!("`@{text}`: expected a priority from 0 to {MOST_PRIORITY}, as in `q@1`"))
+}
+
 /// Whether `name` can be the name of a queue or a location.
 pub(super) fn is_name(name: &str) -> bool {
     let letters = name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.'));

@@ -40,7 +40,7 @@ fn the_committed_table_is_what_the_model_writes() {
 }
 
 /// Some of each shape, few runs: `docs/reference/litmus.md` has the commands for all of them, and what they found.
-const FEW: [&str; 9] = [
+const FEW: [&str; 11] = [
     "passing/MP+st-enq+deq-po-ld.litmus",
     "passing/MP+st-enq+deq-use-ld.litmus",
     "buffering/SB+deq-use+deq-use.litmus",
@@ -49,18 +49,21 @@ const FEW: [&str; 9] = [
     "order/enq-enq+deq-use-st+ld-deq.litmus",
     "order/IRIW+opposite-ways.litmus",
     "capacity/token+three.litmus",
+    "priority/full-enq-low-enq-high.litmus",
+    "priority/two-queues+enq-low-po-enq-high.litmus",
     "prepush/CoRR+push.litmus",
 ];
 
 /// No state that the chip shows is one that the model forbids, with either choice for younger
-/// stores, on a bus and on a mesh with several devices, and without store buffers.
+/// stores, on a bus and on a mesh with several devices, without store buffers, and with two
+/// priorities.
 #[test]
 fn every_state_is_one_that_the_model_allows() {
     let quick: &[&str] = &["--set", "network.contention=none"];
     let pass: &[&str] = &["--set", "device.younger_stores=pass"];
     let bare: &[&str] = &["--set", "core.store_buffer=0"];
     let chips: [(YoungerStores, &str, Vec<&[&str]>); 5] = [
-        (YoungerStores::Wait, CAF16, vec![quick]),
+        (YoungerStores::Wait, CAF16, vec![quick, &["--set", "device.qmd.priorities=2"]]),
         (YoungerStores::Pass, CAF16, vec![quick, pass]),
         (YoungerStores::Pass, CAF16, vec![quick, pass, bare]),
         (YoungerStores::Wait, CAF16, vec![]),

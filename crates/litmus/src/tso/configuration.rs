@@ -2,6 +2,7 @@
 
 use super::{Buffers, Model, YoungerStores};
 use crate::cpu::{Access, Cpu};
+use crate::queue::Aim;
 use crate::{FinalState, Test};
 use std::collections::VecDeque;
 
@@ -137,11 +138,12 @@ impl Configuration {
                 }
                 cpu.done();
             }
-            Access::Enqueue(queue, item) => {
+            // Priorities change no order that the paper asks for, and give none.
+            Access::Enqueue(Aim { queue, .. }, item) => {
                 buffer.push_back(Entry::Request { queue, asked: Asked::Put(item), came: false });
                 cpu.done();
             }
-            Access::Dequeue(queue) => {
+            Access::Dequeue(Aim { queue, .. }) => {
                 let asked = Asked::Take(cpu.asked(code));
                 buffer.push_back(Entry::Request { queue, asked, came: false });
             }

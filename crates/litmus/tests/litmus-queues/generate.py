@@ -192,6 +192,39 @@ def younger():
          ["enqueue $1,q; incq (x)", "movq (x),%rbx; dequeue %rax,q"], "1:rbx=1")
 
 
+def priority():
+    """Requests of two priorities: within a queue and direction a thread's order stays, between queues there is none."""
+    two = [("queue q[4];", "low", "high", "q", "q@1"), ("queue q[4];", "high", "low", "q@1", "q")]
+    for initial, first, second, one, other in two:
+        test("priority", f"enq-{first}-enq-{second}+deq-deq", "enqueues to a queue keep their order across priorities",
+             initial, [f"enqueue $1,{one}; enqueue $2,{other}", "dequeue %rax,q; dequeue %rbx,q"], "1:rax=2 /\\ 1:rbx=1")
+        test("priority", f"full-enq-{first}-enq-{second}", "the first enqueue waits for room", "queue q[1]=9;",
+             [f"enqueue $1,{one}; enqueue $2,{other}", "dequeue %rax,q; dequeue %rbx,q; dequeue %rcx,q"],
+             "1:rbx=2 \\/ 1:rcx=1")
+        test("priority", f"deq-{first}-deq-{second}", "dequeues from a queue keep their order across priorities",
+             "queue q[4]=1,2;", [f"dequeue %rax,{one}; dequeue %rbx,{other}"], "not (0:rax=1 /\\ 0:rbx=2)")
+        test("priority", f"empty-deq-{first}-deq-{second}", "the first dequeue waits for an item", "queue q[4];",
+             [f"dequeue %rax,{one}; dequeue %rbx,{other}", "enqueue $1,q; enqueue $2,q"], "not (0:rax=1 /\\ 0:rbx=2)")
+    test("priority", "three-enq+deq3", "a low enqueue between two high ones", "queue q[4]; 0:rdi=q@1;",
+         ["enqueue $1,%rdi; enqueue $2,q; enqueue $3,%rdi", "dequeue %rax,q; dequeue %rbx,q; dequeue %rcx,q"],
+         "not (1:rax=1 /\\ 1:rbx=2 /\\ 1:rcx=3)")
+    test("priority", "enq-low+enq-high+deq-deq", "two threads: either is first", "queue q[4];",
+         ["enqueue $1,q", "enqueue $2,q@1", "dequeue %rax,q; dequeue %rbx,q"], "2:rax=1 /\\ 2:rbx=2")
+    for fence, wait in (("po", ""), ("mfence", "mfence")):
+        test("priority", f"two-queues+enq-low-{fence}-enq-high", "a high enqueue may pass a low one to another queue",
+             "queue q[4]; queue p[4];",
+             [f"enqueue $1,q; {wait}; enqueue $2,p@1", "dequeue %rax,p; testq %rax,%rax; enqueue $3,q",
+              "dequeue %rax,q; dequeue %rbx,q"], "2:rax=3 /\\ 2:rbx=1")
+        test("priority", f"two-queues+deq-low-{fence}-deq-high", "a high dequeue may pass a low one from another queue",
+             "queue q[4]=1,2; queue p[4]=1,2;",
+             [f"dequeue %rax,q; {wait}; dequeue %rbx,p@1", "dequeue %rax,p; testq %rax,%rax; dequeue %rbx,q"],
+             "0:rax=2 /\\ 0:rbx=1")
+        test("priority", f"MP+st-enq-low-{fence}-enq-high+deq-use-ld", "a store before a low enqueue, behind a high one's item",
+             "queue q[4]; queue p[4];",
+             [f"movq $1,(x); enqueue $1,q; {wait}; enqueue $2,p@1", "dequeue %rax,p; testq %rax,%rax; movq (x),%rbx"],
+             "1:rbx=0")
+
+
 def order():
     """Requests among each other: one queue and direction keeps its order."""
     test("order", "enq-enq+deq-deq", "enqueues to a queue keep their order", "queue q[4];",
@@ -315,7 +348,7 @@ def prepush():
          [f"lock incq (x); {push}; lock incq (x)", f"lock incq (x); {push}; lock incq (x)"], "not (x=4)")
 
 
-for shapes in (passing, buffering, full, younger, order, contents, prepush):
+for shapes in (passing, buffering, full, younger, order, priority, contents, prepush):
     shapes()
 
 there = {path.relative_to(HERE) for path in HERE.glob("*/*.litmus")}
