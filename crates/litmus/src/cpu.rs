@@ -5,8 +5,7 @@
 //! access.
 
 use super::Thread;
-use super::instruction::{Instruction, Op, RAX, REGISTERS, Source, Width};
-use super::queue::Aim;
+use super::instruction::{Aim, Instruction, Op, RAX, REGISTERS, Source, Width};
 
 /// What a thread asks of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,8 +3,7 @@
 
 use super::Test;
 use super::cpu::Cpu;
-use super::instruction::Instruction;
-use super::queue::Aim;
+use super::instruction::{Aim, Instruction};
 use baton_machine::Machine;
 use baton_machine::device::{Device, Ticket};
 use baton_machine::queues::{Operand, QueueDevice, QueueId, QueueRefusal, QueueRequest};

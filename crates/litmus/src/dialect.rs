@@ -13,8 +13,7 @@
 
 use super::code::Code;
 use super::initial::{Names, Pointer, Target};
-use super::instruction::{self, Instruction, Source, Width};
-use super::queue::Aim;
+use super::instruction::{self, Aim, Instruction, Source, Width};
 
 /// The fences of which CAF's paper does not say whether they wait for requests.
 const UNCLEAR: [&str; 2] = ["lfence", "sfence"];

@@ -1,7 +1,7 @@
 //! The initial state: the first values of locations, queues and registers, and their names.
 
-use super::instruction::{self, REGISTERS, Width};
-use super::queue::{Aim, MOST_QUEUES, Queue, is_name, priority};
+use super::instruction::{self, Aim, REGISTERS, Width};
+use super::queue::{MOST_QUEUES, Queue, is_name, priority};
 use super::{Location, Thread};
 
 /// Largest number of locations.

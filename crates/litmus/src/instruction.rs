@@ -12,8 +12,6 @@
 //!
 //! Widths are 64 bits (`q`) and 32 bits (`l`); a location has one width.
 
-use super::queue::Aim;
-
 /// Number of general registers.
 pub const REGISTERS: usize = 16;
 /// Number of the register that `cmpxchg` compares with.
@@ -38,6 +36,15 @@ impl Width {
             Width::Quad => value,
         }
     }
+}
+
+/// What a request is for: a queue, and the request's priority.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Aim {
+    /// The number of the queue.
+    pub queue: usize,
+    /// The priority; a queue device with fewer priorities takes its highest one instead.
+    pub priority: u8,
 }
 
 /// An arithmetic operation.

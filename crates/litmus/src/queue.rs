@@ -22,15 +22,6 @@ pub struct Queue {
 /// Largest priority of a request.
 pub const MOST_PRIORITY: u8 = 7;
 
-/// What a request is for: a queue, and the request's priority.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Aim {
-    /// The number of the queue.
-    pub queue: usize,
-    /// The priority; a queue device with fewer priorities takes its highest one instead.
-    pub priority: u8,
-}
-
 /// Reads the priority behind a queue's name.
 pub(super) fn priority(text: &str) -> Result<u8, String> {
     let given = text.parse::<u8>().ok().filter(|priority| *priority <= MOST_PRIORITY);

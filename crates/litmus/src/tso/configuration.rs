@@ -2,7 +2,6 @@
 
 use super::{Buffers, Model, YoungerStores};
 use crate::cpu::{Access, Cpu};
-use crate::queue::Aim;
 use crate::{FinalState, Test};
 use std::collections::VecDeque;
 
@@ -139,13 +138,13 @@ impl Configuration {
                 cpu.done();
             }
             // Priorities change no order that the paper asks for, and give none.
-            Access::Enqueue(Aim { queue, .. }, item) => {
-                buffer.push_back(Entry::Request { queue, asked: Asked::Put(item), came: false });
+            Access::Enqueue(aim, item) => {
+                buffer.push_back(Entry::Request { queue: aim.queue, asked: Asked::Put(item), came: false });
                 cpu.done();
             }
-            Access::Dequeue(Aim { queue, .. }) => {
+            Access::Dequeue(aim) => {
                 let asked = Asked::Take(cpu.asked(code));
-                buffer.push_back(Entry::Request { queue, asked, came: false });
+                buffer.push_back(Entry::Request { queue: aim.queue, asked, came: false });
             }
             Access::Await(_) => unreachable!("a wait for an item is never ready"),
         }

@@ -3,7 +3,7 @@
 //! The workers of an atomic queue write the number of each flow's last job in a table without a
 //! lock, as no two of them have jobs of one flow: the numbers must rise.
 
-use super::hands::{Hand, LAST};
+use super::hands::{FLOWS, Hand, LAST};
 use super::{DistributorSettings, Outcome};
 use crate::packets::Traffic;
 use baton_machine::Ordering::{Relaxed, SeqCst};
@@ -12,12 +12,6 @@ use baton_sync::flow::{FlowOrder, FlowQueue, Shape};
 use baton_workloads::work::Work;
 use baton_workloads::{Refused, Shared, expect, share};
 use std::sync::Arc;
-
-/// Number of flows.
-const FLOWS: usize = 1 << 16;
-
-/// Bytes of guest memory of an atomic queue's table.
-pub(super) const TABLE_BYTES: usize = FLOWS * size_of::<u64>();
 
 /// The number of a flow's last job.
 struct Last<M: Machine>(M::Slot<u64>);

@@ -13,6 +13,12 @@ use baton_workloads::requests::DeviceQueues;
 /// idle slot.
 pub(super) const LAST: u64 = u64::MAX;
 
+/// Number of flows that jobs can have.
+pub(super) const FLOWS: usize = 1 << 16;
+
+/// Bytes of guest memory of the table that an atomic queue's workers have.
+pub(super) const TABLE_BYTES: usize = FLOWS * size_of::<u64>();
+
 /// A worker's slot, on a pair of lines of its own.
 #[repr(C, align(128))]
 pub(super) struct Slot<M: Machine>(pub(super) M::Atomic<u64>);

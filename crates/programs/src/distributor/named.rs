@@ -1,7 +1,7 @@
 //! The distributor by name, with a queue of the registry.
 
-use super::hands::LAST;
-use super::{DistributorSettings, Outcome, flows::TABLE_BYTES};
+use super::hands::{LAST, TABLE_BYTES};
+use super::{DistributorSettings, Outcome};
 use crate::packets::Traffic;
 use baton_machine::units::Cycles;
 use baton_machine::{Machine, Wait};
