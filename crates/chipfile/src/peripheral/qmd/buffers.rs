@@ -139,16 +139,18 @@ fn thread(waiting: &Waiting) -> u32 {
 impl Buffer {
     /// Returns the number of the line of this buffer that is served next: the first from `turn` on,
     /// going round, that has requests; `None` if the buffer is empty.
+    #[inline]
     fn pick(&self) -> Option<usize> {
-        let lines = self.lines.len() + self.aside.len();
-        let from = self.turn..self.turn + lines;
         if self.count == 0 {
-            None
-        } else if self.aside.is_empty() {
-            from.map(|at| at % lines).find(|&line| !self.lines[line].is_empty())
-        } else {
-            from.map(|at| at % lines).find(|&line| !self.line(line).is_empty())
+            return None;
         }
+        if self.aside.is_empty() {
+            let (before, from) = self.lines.split_at(self.turn);
+            let full = |line: &VecDeque<Waiting>| !line.is_empty();
+            return from.iter().position(full).map(|at| self.turn + at).or_else(|| before.iter().position(full));
+        }
+        let lines = self.lines.len() + self.aside.len();
+        (self.turn..self.turn + lines).map(|at| at % lines).find(|&line| !self.line(line).is_empty())
     }
 
     #[inline]
@@ -316,12 +318,9 @@ impl Buffers {
 
     /// Returns the buffer that has its turn, among the buffers with requests.
     pub(super) fn pick(&self) -> Option<Picked> {
-        let buffers = self.buffers.len();
         let from = if self.left == 0 { self.turn + 1 } else { self.turn };
-        (from..=from + buffers).map(|at| at % buffers).find_map(|buffer| {
-            let line = self.buffers[buffer].pick()?;
-            Some(Picked { buffer, line })
-        })
+        let of = |buffer: usize| self.buffers[buffer].pick().map(|line| Picked { buffer, line });
+        (from..self.buffers.len()).find_map(of).or_else(|| (0..from).find_map(of))
     }
 
     /// Counts a pick: the next buffer, or the next line, has its turn.
@@ -356,7 +355,10 @@ impl Buffers {
     pub(super) fn fail(&mut self, picks: u64) {
         // The first pick moves the turn to a buffer with requests; after that, turns repeat every
         // `round` picks.
-        let Some(first) = self.pick().filter(|_| picks > 0) else { return };
+        if picks == 0 {
+            return;
+        }
+        let Some(first) = self.pick() else { return };
         self.turn(first);
         let weights = self.buffers.iter().filter(|buffer| buffer.count > 0).map(|buffer| u64::from(buffer.weight));
         let round: u64 = weights.sum();
