@@ -16,7 +16,7 @@ fn baton() -> Command {
 /// A program of four threads that count under a mutex, compiled once.
 fn counter() -> &'static Path {
     static COUNTER: OnceLock<&Path> = OnceLock::new();
-    let dir = COUNTER.get_or_init(|| {
+    COUNTER.get_or_init(|| {
         let dir = common::lasting();
         let source = r#"
             #include <pthread.h>
@@ -45,8 +45,7 @@ fn counter() -> &'static Path {
         cc.current_dir(dir).args(["-O1", "-g", "-o", "counter", "counter.c", "-lpthread"]);
         assert!(cc.status().expect("a C compiler, which `make test` asks for").success());
         dir
-    });
-    dir
+    })
 }
 
 /// The command is linked to a fixed address, so the loader need not write addresses into it at its

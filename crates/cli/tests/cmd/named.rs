@@ -35,7 +35,7 @@ int main(void) {
 /// A folder with the program, `two`, and its recording, `before`.
 fn folder() -> &'static Path {
     static FOLDER: OnceLock<&Path> = OnceLock::new();
-    let folder = FOLDER.get_or_init(|| {
+    FOLDER.get_or_init(|| {
         let folder = common::lasting();
         std::fs::write(folder.join("two.c"), PROGRAM).unwrap();
         let mut cc = Command::new("cc");
@@ -44,8 +44,7 @@ fn folder() -> &'static Path {
         let out = baton_in(folder, &["profile", "-o", "before", "./two"]);
         assert!(out.status.success(), "{}", text(&out.stderr));
         folder
-    });
-    folder
+    })
 }
 
 fn baton_in(folder: &Path, args: &[&str]) -> Output {

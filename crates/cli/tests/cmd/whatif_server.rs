@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 /// A folder with the recording `p` of a server that three clients asked for a second.
 fn folder() -> &'static Path {
     static FOLDER: OnceLock<&Path> = OnceLock::new();
-    let folder = FOLDER.get_or_init(|| {
+    FOLDER.get_or_init(|| {
         let folder = common::lasting();
         for name in ["served", "asks"] {
             let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/cmd/programs/{name}.c"));
@@ -22,8 +22,7 @@ fn folder() -> &'static Path {
         }
         record(folder);
         folder
-    });
-    folder
+    })
 }
 
 fn record(folder: &Path) {
