@@ -30,7 +30,7 @@ DEMO_SEEDS    ?= 3
 # Locks that are predicted; the three that are predicted best are measured.
 DEMO_LOCKS    ?= spin-park,adaptive,ttas,mcs-barging,mcs,ticket
 
-.PHONY: all demo build test counts lint tables docs book bench install install-c tools
+.PHONY: all demo build test counts lint tables docs book bench install install-c tools wheel python python-lock
 
 all: build
 
@@ -88,6 +88,7 @@ tables: tools
 	BLESS=1 $(CARGO) test -p baton-capi --lib
 	BLESS=1 $(CARGO) test -p baton-gomp --test symbols
 	BLESS=1 $(CARGO) test -p baton-cli --test house figures::
+	BLESS=1 $(CARGO) test -p baton-cli --test house python::
 	BLESS=1 $(CARGO) test -p baton-cli --test house floors::arrows_inside
 
 ## docs: the Rust documentation, warnings are errors
@@ -140,6 +141,39 @@ install-c:
 	    sed -e 's|@VERSION@|$(VERSION)|' -e 's|@MAJOR@|$(MAJOR)|' -e 's|@MINOR@|$(MINOR)|' -e 's|@ABI@|$(ABI)|' crates/capi/$$file.cmake.in \
 	        > '$(DESTDIR)$(PREFIX)/lib/cmake/Baton/'$$file.cmake || exit; \
 	done
+
+# The Python module, its virtual environment and what is built for it.
+PYTHON   ?= python3
+PY        = target/python-module
+PY_BUILD  = CARGO_TARGET_DIR='$(CURDIR)/$(PY)/build' PYO3_PYTHON='$(CURDIR)/$(PY)/venv/bin/python'
+
+$(PY)/venv/ready: crates/python/requirements.txt
+	$(PYTHON) -m venv $(PY)/venv
+	$(PY)/venv/bin/pip install --quiet -r crates/python/requirements.txt
+	touch $@
+
+## wheel: the Python module with its chips and profiles, in dist; for every Python from 3.9 on
+wheel: tools $(PY)/venv/ready
+	rm -rf crates/python/baton/share && mkdir -p crates/python/baton/share/chips
+	cp $(filter-out chips/this-host%,$(wildcard chips/*.toml)) crates/python/baton/share/chips
+	cp -R profiles crates/python/baton/share
+	cd crates/python && $(PY_BUILD) '$(CURDIR)/$(PY)/venv/bin/maturin' build --release --locked --out '$(CURDIR)/dist'
+
+## python: the tests of the Python module, beside the command's results; needs Python and pip
+python: tools $(PY)/venv/ready
+	@scripts/need $(RUFF)
+	$(CARGO) build -p baton-cli
+	cd crates/python && $(PY_BUILD) $(CARGO) clippy --locked -- -D warnings
+	cd crates/python && $(PY_BUILD) $(CARGO) build --locked
+	cp $(PY)/build/debug/libbaton_python.so crates/python/baton/_baton.abi3.so
+	$(RUFF) check crates/python
+	cd crates/python && '$(CURDIR)/$(PY)/venv/bin/mypy' baton
+	cd crates/python && PYTHONPATH=. '$(CURDIR)/$(PY)/venv/bin/pytest'
+
+## python-lock: gives the Python module the workspace's versions of packages
+python-lock: tools
+	cp Cargo.lock crates/python/Cargo.lock
+	cd crates/python && $(CARGO) metadata --format-version 1 >/dev/null
 
 tools:
 	@scripts/need $(CARGO) $(CC)

@@ -74,6 +74,7 @@ pub use crate::machine::guest::Guest;
 pub use crate::machine::moving;
 pub use crate::os::app::Spawn;
 pub use base::counter::{Counter, Counters, Unit};
+pub use base::stop::Stop;
 pub use baton_chipfile::config::{Chip, ChipError, Prices, WindowSize};
 pub use baton_chipfile::peripheral::port::Answer;
 pub use baton_chipfile::{config, peripheral};

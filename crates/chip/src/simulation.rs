@@ -3,6 +3,7 @@
 
 use crate::base::queue::EventQueue;
 use crate::base::random::{Purpose, Random};
+use crate::base::stop::Stop;
 use crate::base::thread::OUTSIDE;
 use crate::clock::domain::Clocks;
 use crate::contexts::Contexts;
@@ -49,6 +50,8 @@ pub struct Options {
     pub cpus: Option<u32>,
     /// The time at which the run is cut off; `None` for no time limit.
     pub limit: Option<Cycles>,
+    /// Lets another host thread end the run; the outcome then is that of a run that was cut off.
+    pub stop: Option<Stop>,
     /// Cuts the run off at the first timer, alarm of the policy or decision of the governor after
     /// this number of events; `None` for no bound. Without it, a program in which nothing else
     /// happens is simulated time slice by time slice, however long it is.
@@ -81,6 +84,7 @@ impl Default for Options {
             seed: 1,
             cpus: None,
             limit: None,
+            stop: None,
             events: None,
             record: false,
             watch_locks: false,
@@ -158,8 +162,10 @@ impl Simulation {
             links: atomics == Some(Atomics::LlSc),
             far: atomics == Some(Atomics::Far),
         };
+        let stop = options.stop.clone().unwrap_or_default();
+        stop.set_limit(options.limit.map_or(u64::MAX, |limit| limit.0));
         let bounds = Bounds {
-            limit: options.limit.map_or(u64::MAX, |limit| limit.0),
+            stop,
             events: options.events.unwrap_or(u64::MAX),
             run_ahead: options.run_ahead,
             skip_tries: options.skip_tries,

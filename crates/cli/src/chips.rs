@@ -1,7 +1,7 @@
 //! Which chip a simulation runs on: the chip that the user named, otherwise this machine's
 //! calibration, otherwise the sample.
 
-use crate::error::BadInput;
+use crate::error::{BadInput, Place};
 use crate::{places, ui};
 use baton_chip::config::{ChipError, ChipText};
 use baton_chip::{Chip, WindowSize};
@@ -104,17 +104,23 @@ impl ChipArgs {
                 };
                 SAID.call_once(note);
                 let chip = Chip::from_toml_at(SAMPLE, "sample-host.toml", self.change.cores, &self.change.set);
-                chip.map(|chip| self.change.windowed(chip)).map_err(|error| BadInput::new(error).into())
+                chip.map(|chip| self.change.windowed(chip)).map_err(|error| bad(error).into())
             }
         }
     }
+}
+
+/// An error of a chip file as bad input, with its place.
+pub(crate) fn bad(error: ChipError) -> BadInput {
+    let key = error.problem.key().map(ToOwned::to_owned);
+    BadInput::new(&error).at(Place { file: Some(error.file), line: error.line, key })
 }
 
 impl Change {
     /// Reads the chip file at `path`, or the shipped one with that name.
     pub(crate) fn open(&self, path: &Path) -> anyhow::Result<Chip> {
         let chip = text(&found(path)?).and_then(|text| text.chip(self.cores, &self.set));
-        chip.map(|chip| self.windowed(chip)).map_err(|error| BadInput::new(error).into())
+        chip.map(|chip| self.windowed(chip)).map_err(|error| bad(error).into())
     }
 
     fn windowed(&self, chip: Chip) -> Chip {

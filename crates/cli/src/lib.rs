@@ -3,6 +3,7 @@
 //!
 //! | file | holds |
 //! | --- | --- |
+//! | [`call`] | results of commands without printing, for programs in other languages |
 //! | [`chips`] | which chip a simulation runs on |
 //! | [`cmd`] | the command line's definition, and the subcommands |
 //! | [`error`] | bad input and failure, and hints at the nearest known name |
@@ -18,6 +19,7 @@
 #[macro_use]
 mod ui;
 
+pub mod call;
 mod chips;
 mod cmd;
 mod error;

@@ -3,6 +3,7 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 /// Names of the calibration's chip files: one with caches, directory and network, and one with
 /// memory of fixed latencies.
@@ -15,21 +16,32 @@ const FIXED: &str = "this-host-fixed.toml";
 pub(crate) fn chip_folders() -> Vec<PathBuf> {
     let mut folders = vec![PathBuf::from("chips")];
     folders.extend(machine_folder());
-    folders.extend(std::env::current_exe().ok().and_then(|exe| shipped(&exe, "chips")));
+    let exe = std::env::current_exe().ok();
+    folders.extend(shipped(exe.as_deref(), SHIPPED.get().map(PathBuf::as_path), "chips"));
     folders
+}
+
+/// The folder that holds `chips` and `profiles`, if the program is not the installed command.
+static SHIPPED: OnceLock<PathBuf> = OnceLock::new();
+
+/// Says which folder holds the shipped `chips` and `profiles`. The first call counts.
+pub(crate) fn set_shipped(folder: PathBuf) {
+    SHIPPED.get_or_init(|| folder);
 }
 
 /// A file or folder of the project, such as `profiles/ocor`: in the current directory, otherwise
 /// where it is shipped. A path that is in neither stays as it is.
 pub(crate) fn input(path: &Path) -> PathBuf {
     let exe = std::env::current_exe().ok();
-    beside(exe.as_deref(), path).filter(|_| !path.exists()).unwrap_or_else(|| path.to_owned())
+    beside(exe.as_deref(), SHIPPED.get().map(PathBuf::as_path), path)
+        .filter(|_| !path.exists())
+        .unwrap_or_else(|| path.to_owned())
 }
 
 /// The shipped file or folder with that name.
-fn beside(exe: Option<&Path>, path: &Path) -> Option<PathBuf> {
+fn beside(exe: Option<&Path>, set: Option<&Path>, path: &Path) -> Option<PathBuf> {
     let mut parts = path.iter();
-    let folder = shipped(exe?, parts.next()?.to_str()?)?;
+    let folder = shipped(exe, set, parts.next()?.to_str()?)?;
     Some(folder.join(parts.as_path())).filter(|path| path.exists())
 }
 
@@ -78,10 +90,14 @@ fn machine() -> String {
     known.unwrap_or_else(|| "unknown".to_owned())
 }
 
-/// A folder that is shipped with the command: `../share/baton/NAME` of an installation, or the
-/// folder of the tree in which `target/…/baton` was built.
-fn shipped(exe: &Path, name: &str) -> Option<PathBuf> {
-    let dir = exe.parent()?;
+/// A folder that is shipped with the program: in the folder `set`, if there is one. Otherwise
+/// `../share/baton/NAME` of an installation, or the folder of the tree in which `target/…/baton` was
+/// built.
+fn shipped(exe: Option<&Path>, set: Option<&Path>, name: &str) -> Option<PathBuf> {
+    if let Some(set) = set {
+        return Some(set.join(name)).filter(|folder| folder.is_dir());
+    }
+    let dir = exe?.parent()?;
     let installed = dir.join("../share/baton").join(name);
     let built = dir.ancestors().find(|dir| dir.file_name().is_some_and(|n| n == "target")).and_then(Path::parent);
     [Some(installed), built.map(|tree| tree.join(name))].into_iter().flatten().find(|folder| folder.is_dir())
@@ -105,14 +121,17 @@ mod tests {
         let exe = dir.path().join("bin/baton");
         std::fs::create_dir_all(dir.path().join("share/baton/chips")).unwrap();
         std::fs::create_dir_all(dir.path().join("bin")).unwrap();
-        let found = shipped(&exe, "chips").unwrap();
+        let found = shipped(Some(&exe), None, "chips").unwrap();
         assert_eq!(found.canonicalize().unwrap(), dir.path().join("share/baton/chips").canonicalize().unwrap());
         std::fs::create_dir_all(dir.path().join("tree/chips")).unwrap();
         let exe = dir.path().join("tree/target/debug/baton");
-        assert_eq!(shipped(&exe, "chips"), Some(dir.path().join("tree/chips")));
-        assert_eq!(shipped(&exe, "profiles"), None);
+        assert_eq!(shipped(Some(&exe), None, "chips"), Some(dir.path().join("tree/chips")));
+        assert_eq!(shipped(Some(&exe), None, "profiles"), None);
+        let set = dir.path().join("share/baton");
+        assert_eq!(shipped(Some(&exe), Some(&set), "chips"), Some(set.join("chips")));
+        assert_eq!(shipped(None, Some(&set), "profiles"), None);
         std::fs::create_dir_all(dir.path().join("tree/profiles/ocor")).unwrap();
-        let own = |path: &str| beside(Some(&exe), Path::new(path));
+        let own = |path: &str| beside(Some(&exe), None, Path::new(path));
         assert_eq!(own("profiles/ocor"), Some(dir.path().join("tree/profiles/ocor")));
         assert_eq!((own("profiles/other"), own("chips/x.toml"), own("elsewhere/ocor")), (None, None, None));
     }

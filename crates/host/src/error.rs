@@ -11,18 +11,41 @@ use std::fmt;
 pub struct BadInput {
     message: String,
     hint: Option<String>,
+    place: Place,
+}
+
+/// Where wrong input stands, as far as that is known. The message says it as well.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// The file, or the option of the command line that takes its place.
+    pub file: Option<String>,
+    /// The line, from 1.
+    pub line: Option<usize>,
+    /// The full name of the key, or the option.
+    pub key: Option<String>,
 }
 
 impl BadInput {
     /// Bad input, described by one sentence.
     pub fn new(message: impl fmt::Display) -> BadInput {
-        BadInput { message: message.to_string(), hint: None }
+        BadInput { message: message.to_string(), hint: None, place: Place::default() }
     }
 
     /// Adds a line that says how to correct the input.
     pub fn hint(mut self, hint: impl fmt::Display) -> BadInput {
         self.hint = Some(hint.to_string());
         self
+    }
+
+    /// Adds where the input stands.
+    pub fn at(mut self, place: Place) -> BadInput {
+        self.place = place;
+        self
+    }
+
+    /// Where the input stands.
+    pub fn place(&self) -> &Place {
+        &self.place
     }
 
     /// A name that is not among the `known` names of its `kind`. The message lists the known names,

@@ -17,4 +17,4 @@ pub mod error;
 pub mod launch;
 pub mod neighbours;
 
-pub use error::{BadInput, Failed, closest_first, nearest};
+pub use error::{BadInput, Failed, Place, closest_first, nearest};

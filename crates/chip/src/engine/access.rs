@@ -80,7 +80,11 @@ impl Engine {
     /// [`PENDING`], the memory system will announce it), and the guest must suspend.
     #[inline]
     pub(crate) fn over(&mut self, at: u64, rank: Rank) -> bool {
-        if at < self.queue.earliest() && at < self.memory.next() && at <= self.bounds.limit && self.bounds.run_ahead {
+        if at < self.queue.earliest()
+            && at < self.memory.next()
+            && at <= self.bounds.stop.limit()
+            && self.bounds.run_ahead
+        {
             self.queue.advance(at);
             self.now = at;
             return true;

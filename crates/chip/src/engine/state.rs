@@ -3,6 +3,7 @@
 use crate::base::event::Event;
 use crate::base::queue::EventQueue;
 use crate::base::random::Random;
+use crate::base::stop::Stop;
 use crate::base::thread::ThreadId;
 use crate::clock::domain::Clocks;
 use crate::contexts::Contexts;
@@ -64,10 +65,10 @@ pub(crate) struct Cores {
 }
 
 /// The bounds of a run, and the shortcuts that it takes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Bounds {
     /// The time at which the run is cut off.
-    pub(crate) limit: u64,
+    pub(crate) stop: Stop,
     /// The run ends at the first timer, alarm of the policy or decision of the governor after this
     /// number of events.
     pub(crate) events: u64,

@@ -19,9 +19,9 @@ impl Engine {
             return self.memory_step(inside);
         }
         let Some((time, event)) = self.queue.pop() else { return Step::Silence };
-        if time > self.bounds.limit {
-            self.now = self.bounds.limit;
-            return Step::Limit;
+        let limit = self.bounds.stop.limit();
+        if time > limit {
+            return self.cut_off(limit);
         }
         self.now = time;
         self.counts.events += 1;
@@ -37,6 +37,13 @@ impl Engine {
             Happening::Arrivals => self.arrivals_step(),
             Happening::Governor => self.governor_came(),
         }
+    }
+
+    /// The next event lies behind the limit. A limit before now is a request to end.
+    #[cold]
+    fn cut_off(&mut self, limit: u64) -> Step {
+        self.now = self.now.max(limit);
+        Step::Limit
     }
 
     #[inline]
@@ -87,12 +94,12 @@ impl Engine {
 
     /// Lets the memory system advance to the queue's next event, or to its own first notice.
     fn memory_step(&mut self, inside: u64) -> Step {
-        if inside > self.bounds.limit {
-            self.now = self.bounds.limit;
-            return Step::Limit;
+        let limit = self.bounds.stop.limit();
+        if inside > limit {
+            return self.cut_off(limit);
         }
         let mut notices = std::mem::take(&mut self.notices);
-        self.now = self.memory.advance(self.queue.first().min(self.bounds.limit), &mut notices);
+        self.now = self.memory.advance(self.queue.first().min(limit), &mut notices);
         self.queue.advance(self.now);
         for notice in notices.drain(..) {
             match notice {

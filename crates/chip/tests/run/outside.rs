@@ -2,8 +2,9 @@
 //! threads could race on one cell in safe code.
 
 use super::common::{self, cores, simulation};
-use baton_chip::{Simulated, Simulation};
-use baton_machine::{Atomic, Ordering, Ordering::Relaxed, Owned};
+use baton_chip::{Options, Simulated, Simulation, Spawn, Stop};
+use baton_machine::{Atomic, Machine, Ordering, Ordering::Relaxed, Owned};
+use baton_units::Cycles;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 type Cell = common::Cell<u64>;
@@ -73,4 +74,26 @@ fn a_simulation_goes_on_after_a_refusal() {
     assert!(own.run().expect("there is no thread").finished);
     assert_eq!(own.outside(|| cell.load(Relaxed)), 8);
     own.outside(|| drop(cell));
+}
+
+/// A run that would not end by itself ends when it is asked to: here from inside, so that the cycle is known.
+#[test]
+fn a_run_ends_when_it_is_asked_to() {
+    let stop = Stop::default();
+    let options = Options { stop: Some(stop.clone()), ..Options::default() };
+    let mut simulation = Simulation::new(&cores(1, &[]), &options).unwrap();
+    let asked = stop.clone();
+    let forever = move || {
+        for round in 0_u64.. {
+            if round == 10 {
+                asked.now();
+            }
+            Simulated::work(Cycles(1000));
+        }
+    };
+    simulation.spawn(Spawn::default(), forever).unwrap();
+    let outcome = simulation.run().unwrap();
+    assert!(!outcome.finished && stop.is_asked());
+    // The thread starts at cycle 5,000.
+    assert_eq!(outcome.cycles, Cycles(15_000));
 }

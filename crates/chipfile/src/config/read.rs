@@ -99,6 +99,21 @@ pub enum Problem {
     Setting(String),
 }
 
+impl Problem {
+    /// The full name of the key with the problem; of several missing keys, the first.
+    pub fn key(&self) -> Option<&str> {
+        match self {
+            Problem::Unreadable(_) | Problem::Syntax(_) | Problem::Setting(_) => None,
+            Problem::Unknown { key, .. }
+            | Problem::Value { key, .. }
+            | Problem::Common { key, .. }
+            | Problem::Missing { key, .. }
+            | Problem::Together { key, .. } => Some(key),
+            Problem::Model { key, .. } => Some(key),
+        }
+    }
+}
+
 /// The next missing key, in a line of its own.
 fn on_a_line(next: &Option<Box<Problem>>) -> String {
     next.as_ref().map(|next| format!("\n  {next}")).unwrap_or_default()

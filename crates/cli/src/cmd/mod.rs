@@ -49,7 +49,7 @@ Exit codes: 0 done, 1 failed, 2 bad input. `run`, `profile` and `sched` keep the
 /// to the subcommand, and the module.
 macro_rules! commands {
     ($($(#[$meta:meta])* $name:ident($room:ident),)*) => {
-        $(mod $room;)*
+        $(pub(crate) mod $room;)*
 
         #[derive(clap::Subcommand)]
         enum Command { $($(#[$meta])* $name(Deferred<$room::Args>)),* }

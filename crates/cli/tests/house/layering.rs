@@ -26,11 +26,15 @@ fn table() -> Vec<(String, Vec<String>)> {
 
 /// What `cargo metadata` says: each crate of the workspace and its normal (and build) dependencies among them.
 fn workspace() -> BTreeMap<String, Vec<String>> {
-    let metadata = MetadataCommand::new()
-        .manifest_path(concat!(env!("CARGO_MANIFEST_DIR"), "/../../Cargo.toml"))
-        .no_deps()
-        .exec()
-        .expect("cargo metadata of the workspace");
+    let mut all = uses_of(concat!(env!("CARGO_MANIFEST_DIR"), "/../../Cargo.toml"));
+    // The Python module is a workspace of its own.
+    all.extend(uses_of(concat!(env!("CARGO_MANIFEST_DIR"), "/../python/Cargo.toml")));
+    all
+}
+
+fn uses_of(manifest: &str) -> BTreeMap<String, Vec<String>> {
+    let metadata =
+        MetadataCommand::new().manifest_path(manifest).no_deps().exec().expect("cargo metadata of the workspace");
     let short = |name: &str| name.strip_prefix("baton-").map(ToOwned::to_owned);
     metadata
         .workspace_packages()

@@ -8,6 +8,7 @@ mod floors;
 mod layering;
 mod methods;
 mod package;
+mod python;
 mod skips;
 mod terms;
 

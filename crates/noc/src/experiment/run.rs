@@ -73,9 +73,22 @@ impl Experiment {
         with_arbiter!(&self.network, |arbiter| self.run_with(arbiter, watch))
     }
 
+    /// Like [`Experiment::run`], but asks `go_on` with the current cycle now and then. If `go_on`
+    /// returns false, the run ends early; its result then means nothing.
+    pub fn run_while(&self, go_on: &mut dyn FnMut(u64) -> bool) -> Result<RunResult, NocError> {
+        with_arbiter!(&self.network, |arbiter| self.begin(arbiter, go_on))
+    }
+
     /// Like [`Experiment::run_watched`], but with `arbiter` instead of the one that the
     /// configuration names.
     pub fn run_with<A: Arbiter>(&self, arbiter: A, watch: &mut dyn FnMut(u64)) -> Result<RunResult, NocError> {
+        self.begin(arbiter, &mut |now| {
+            watch(now);
+            true
+        })
+    }
+
+    fn begin<A: Arbiter>(&self, arbiter: A, go_on: GoOn<'_>) -> Result<RunResult, NocError> {
         if !(30..=1_000_000_000_000).contains(&self.cycles) {
             return Err(bad("cycles", self.cycles, "30 to 1e12"));
         }
@@ -84,8 +97,9 @@ impl Experiment {
         let mut by_class = vec![];
         by_class.resize_with(self.network.classes as usize, || None);
         let measure = Measure { from: 0, to: 0, batch: 1, by_class, ..Measure::default() };
-        let mut run = Running { network, load, measure, oldest: 0, last_moved: (0, 0), dead: false, full: false };
-        Ok(if run.load.has_batches() { run.batches(watch) } else { run.run(self.cycles, watch) })
+        let mut run =
+            Running { network, load, measure, oldest: 0, last_moved: (0, 0), dead: false, full: false, over: false };
+        Ok(if run.load.has_batches() { run.batches(go_on) } else { run.run(self.cycles, go_on) })
     }
 }
 
@@ -108,6 +122,9 @@ pub(crate) fn link_loads<A: Arbiter>(network: &Network<A>) -> Vec<LinkLoad> {
     network.channel_views().map(load).collect()
 }
 
+/// Is asked with the current cycle now and then whether the run goes on.
+type GoOn<'a> = &'a mut dyn FnMut(u64) -> bool;
+
 struct Running<A: Arbiter> {
     network: Network<A>,
     load: Load,
@@ -117,6 +134,8 @@ struct Running<A: Arbiter> {
     dead: bool,
     /// Whether the source queues have outgrown the memory: the run then ends early, as saturated.
     full: bool,
+    /// Whether the caller wants the run to end.
+    over: bool,
 }
 
 impl<A: Arbiter> Running<A> {
@@ -128,23 +147,28 @@ impl<A: Arbiter> Running<A> {
         born
     }
 
-    fn cycles(&mut self, n: u64, watch: &mut dyn FnMut(u64)) -> u64 {
+    fn cycles(&mut self, n: u64, go_on: GoOn<'_>) -> u64 {
         let mut born = 0;
         let mut left = n;
-        while left > 0 && !self.dead && !self.full {
+        while left > 0 && !self.ends() {
             let chunk = left.min(WINDOW);
             for _ in 0..chunk {
                 born += self.cycle();
             }
             left -= chunk;
-            watch(self.network.now().0);
-            self.look_around();
+            self.look_around(go_on);
         }
         born
     }
 
-    fn look_around(&mut self) {
+    /// Whether the run ends before it has all its cycles.
+    fn ends(&self) -> bool {
+        self.dead || self.full || self.over
+    }
+
+    fn look_around(&mut self, go_on: GoOn<'_>) {
         let now = self.network.now().0;
+        self.over |= !go_on(now);
         if let Some(created) = self.network.oldest() {
             self.oldest = self.oldest.max(now - created.0);
         }
@@ -157,15 +181,15 @@ impl<A: Arbiter> Running<A> {
     }
 
     /// Runs the warm-up. Returns whether the mean settled.
-    fn warm_up(&mut self, watch: &mut dyn FnMut(u64)) -> bool {
+    fn warm_up(&mut self, go_on: GoOn<'_>) -> bool {
         let mut window = WINDOW;
         let mut before: Option<f64> = None;
         loop {
             self.measure.window = (0, 0);
-            self.cycles(window, watch);
+            self.cycles(window, go_on);
             let (n, sum) = self.measure.window;
             let mean = (n > 0).then(|| sum as f64 / n as f64);
-            if self.dead || self.full || mean.is_some_and(|m| m > SATURATED) {
+            if self.ends() || mean.is_some_and(|m| m > SATURATED) {
                 return false;
             }
             let settled = match (before, mean) {
@@ -184,20 +208,20 @@ impl<A: Arbiter> Running<A> {
         }
     }
 
-    fn run(&mut self, cycles: u64, watch: &mut dyn FnMut(u64)) -> RunResult {
-        let settled = self.warm_up(watch);
+    fn run(&mut self, cycles: u64, go_on: GoOn<'_>) -> RunResult {
+        let settled = self.warm_up(go_on);
         let from = self.network.now().0;
         let m = &mut self.measure;
         (m.from, m.to, m.batch) = (from, from + cycles, cycles.div_ceil(BatchMeans::BATCHES));
-        let born = if settled { self.cycles(cycles, watch) } else { 0 };
+        let born = if settled { self.cycles(cycles, go_on) } else { 0 };
         // The load goes on while the measured packets leave.
         let mut patience = 64 * WINDOW + cycles;
-        while settled && !self.dead && !self.full && self.measure.packet.total() < born && patience > 0 {
+        while settled && !self.ends() && self.measure.packet.total() < born && patience > 0 {
             for _ in 0..100.min(patience) {
                 self.cycle();
             }
             patience = patience.saturating_sub(100);
-            self.look_around();
+            self.look_around(go_on);
         }
         let all = self.measure.packet.total() == born && !self.full;
         let mean = self.measure.packet.mean();
@@ -210,10 +234,10 @@ impl<A: Arbiter> Running<A> {
     }
 
     /// Runs until all batches have ended; the whole run is measured.
-    fn batches(&mut self, watch: &mut dyn FnMut(u64)) -> RunResult {
+    fn batches(&mut self, go_on: GoOn<'_>) -> RunResult {
         (self.measure.to, self.measure.batch) = (u64::MAX, u64::MAX);
         let mut born = 0;
-        while !self.dead && !self.full && self.load.unfinished() > 0 {
+        while !self.ends() && self.load.unfinished() > 0 {
             for _ in 0..LOOK {
                 born += self.cycle();
                 // The load counts a packet as completed one cycle after the packet has arrived.
@@ -221,8 +245,7 @@ impl<A: Arbiter> Running<A> {
                     break;
                 }
             }
-            watch(self.network.now().0);
-            self.look_around();
+            self.look_around(go_on);
         }
         let outcome = match (self.dead, self.full) {
             (true, _) => Outcome::Deadlocked,

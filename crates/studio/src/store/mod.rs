@@ -37,5 +37,5 @@ pub use export::Format;
 pub use folder::Store;
 pub use manifest::{Manifest, SpaceText};
 pub use row::Row;
-pub use table::Table;
+pub use table::{Table, Values};
 pub use writer::{Claim, Writer};

@@ -95,6 +95,19 @@ pub(crate) fn text_of(bytes: &ByteArray) -> &str {
     bytes.as_utf8().unwrap_or_default()
 }
 
+/// The values of a column, by its sort; `None` for a null.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Values<'a> {
+    /// Whole numbers.
+    Whole(&'a [Option<i64>]),
+    /// Numbers.
+    Number(&'a [Option<f64>]),
+    /// Texts.
+    Text(Vec<Option<&'a str>>),
+    /// Switches.
+    Switch(&'a [Option<bool>]),
+}
+
 /// Some columns of a store, and the rows that were asked for.
 #[derive(Clone, Debug)]
 pub struct Table {
@@ -132,6 +145,16 @@ impl Table {
     /// The value in a row and a column; `None` for a null.
     pub fn value(&self, row: usize, column: usize) -> Option<Value> {
         self.data[column].value(row)
+    }
+
+    /// All values of a column.
+    pub fn values(&self, column: usize) -> Values<'_> {
+        match &self.data[column] {
+            Data::Whole(all) => Values::Whole(all),
+            Data::Number(all) => Values::Number(all),
+            Data::Text(all) => Values::Text(all.iter().map(|text| text.as_ref().map(text_of)).collect()),
+            Data::Switch(all) => Values::Switch(all),
+        }
     }
 
     /// The keys of the rows; `None` for a row without a key, and for all rows of a table that lacks

@@ -8,7 +8,12 @@ mod print;
 mod replay;
 mod sweep;
 
+use crate::cmd::sweep::Matched;
+use crate::error::Interrupted;
+use anyhow::Context;
+use baton_chip::Stop;
 use baton_noc::experiment::Experiment;
+use clap::FromArgMatches;
 use options::{Options, input};
 pub(crate) use points::Noc;
 use serde_json::Value;
@@ -63,7 +68,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
 fn one(options: &Options, json: bool) -> anyhow::Result<ExitCode> {
     let experiment = options.experiment()?;
     if json {
-        println!("{}", serde_json::to_string_pretty(&figures(options, &experiment)?)?);
+        println!("{}", serde_json::to_string_pretty(&figures(options, &experiment, &|| true)?)?);
         return Ok(ExitCode::SUCCESS);
     }
     let result = experiment.run().map_err(|e| options.blame(e))?;
@@ -74,10 +79,20 @@ fn one(options: &Options, json: bool) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The figures of one run, as JSON.
-fn figures(options: &Options, experiment: &Experiment) -> anyhow::Result<Value> {
+/// The figures of one run, as the JSON that `--json` prints. `stop` ends the run.
+pub(crate) fn json(point: &Matched, stop: &Stop) -> anyhow::Result<String> {
+    let options = Options::from_arg_matches(&point.matches).context("the options of a run")?;
+    let figures = figures(&options, &options.experiment()?, &|| !stop.is_asked())?;
+    Ok(serde_json::to_string_pretty(&figures)?)
+}
+
+/// The figures of one run, as JSON. Fails with [`Interrupted`] if `go_on` returned false.
+fn figures(options: &Options, experiment: &Experiment, go_on: &dyn Fn() -> bool) -> anyhow::Result<Value> {
     let started = std::time::Instant::now();
-    let result = experiment.run().map_err(|e| options.blame(e))?;
+    let result = experiment.run_while(&mut |_| go_on()).map_err(|e| options.blame(e))?;
+    if !go_on() {
+        return Err(Interrupted.into());
+    }
     let seconds = started.elapsed().as_secs_f64();
     let (technology, bits) = (options.technology()?, options.flit_bits());
     let energy = technology.price(&experiment.network, &result, bits).map_err(input)?;

@@ -1,7 +1,7 @@
 //! The options that describe a network and its traffic, shared by all of `baton noc`.
 
 use crate::chips;
-use crate::error::BadInput;
+use crate::error::{BadInput, Place};
 use baton_noc::energy::Technology;
 use baton_noc::experiment::Experiment;
 use baton_noc::routing::RouteFile;
@@ -181,7 +181,7 @@ fn configured(path: &Path) -> anyhow::Result<Experiment> {
     let (file, text) = (path.display().to_string(), read(path)?);
     let table = text.parse::<toml::Table>().unwrap_or_default();
     if table.contains_key("chip") || table.contains_key("base") {
-        let chip = chips::text(path).and_then(|text| text.chip(None, &[])).map_err(BadInput::new)?;
+        let chip = chips::text(path).and_then(|text| text.chip(None, &[])).map_err(chips::bad)?;
         let plan = chip.plan().ok_or_else(|| {
             BadInput::new(format!("{file}: this chip has no network (memory.model = \"{}\")", chip.model().name()))
         })?;
@@ -399,5 +399,11 @@ fn parse_size(text: &str) -> anyhow::Result<[u32; 2]> {
 
 /// Turns an error of the network's input into bad input of the user.
 pub(super) fn input(error: NocError) -> anyhow::Error {
-    BadInput::new(error).into()
+    let place = match &error {
+        NocError::Value { key, .. } => Place { key: Some(key.clone()), ..Place::default() },
+        NocError::Parse { file, line, .. } => Place { file: Some(file.clone()), line: Some(*line), key: None },
+        NocError::Trace { file, .. } => Place { file: Some(file.clone()), ..Place::default() },
+        _ => Place::default(),
+    };
+    BadInput::new(error).at(place).into()
 }

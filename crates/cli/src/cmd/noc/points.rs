@@ -79,7 +79,7 @@ impl Swept for Noc {
             identity,
             cost: nodes as f64 * experiment.cycles as f64,
             memory: FIXED + nodes * A_NODE,
-            run: Box::new(move || super::figures(&options, &experiment)),
+            run: Box::new(move || super::figures(&options, &experiment, &|| true)),
         })
     }
 
@@ -123,7 +123,7 @@ mod tests {
         options.load.rate = Some(0.05);
         let mut experiment = options.experiment().unwrap();
         experiment.cycles = 300;
-        let result = super::super::figures(&options, &experiment).unwrap();
+        let result = super::super::figures(&options, &experiment, &|| true).unwrap();
         for figure in Noc.figures() {
             let optional = figure.path.starts_with("round_trip") || figure.path == "runtime";
             let found = baton_studio::sweep::find(&result, &figure.path);

@@ -40,8 +40,11 @@ mod sweep;
 mod system;
 mod workload;
 
+use crate::chips;
+use crate::cmd::sweep::Matched;
 use crate::error::BadInput;
 pub(crate) use args::Args;
+use baton_chip::Stop;
 pub(crate) use points::Sim;
 use std::process::ExitCode;
 
@@ -55,6 +58,18 @@ pub(crate) fn list_figures(json: bool) -> anyhow::Result<ExitCode> {
         print!("{}", crate::ui::table(&["figure", "unit", "meaning"], &rows.collect::<Vec<_>>()));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The figures of one run, as the JSON that `--json` prints. `stop` ends the run.
+pub(crate) fn json(point: &Matched, stop: &Stop) -> anyhow::Result<String> {
+    let args = Sim::args(point)?;
+    let chip = args.chip.open()?;
+    Ok(serde_json::to_string_pretty(&one::run_until(&args, &chip, stop)?)?)
+}
+
+/// The whole configuration of the chip that the options name, as JSON.
+pub(crate) fn chip_json(point: &Matched) -> anyhow::Result<String> {
+    Ok(chips::echo(&Sim::args(point)?.chip.open()?).to_string())
 }
 
 pub(crate) fn run(mut args: Args) -> anyhow::Result<ExitCode> {

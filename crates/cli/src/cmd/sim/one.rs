@@ -4,9 +4,9 @@ use super::args::Args;
 use super::figures::SimFigures;
 use super::system::Known;
 use super::{apps, energy, places, workload};
-use crate::error::BadInput;
+use crate::error::{BadInput, Interrupted};
 use anyhow::Context;
-use baton_chip::{Chip, Options, Simulation};
+use baton_chip::{Chip, Options, Simulation, Stop};
 use baton_machine::units::Cycles;
 use std::time::Instant;
 
@@ -25,6 +25,11 @@ pub(super) fn memory(args: &Args, chosen: &workload::Chosen, chip: &Chip) -> u64
 
 /// Runs the workload that `args` name on `chip`.
 pub(super) fn run(args: &Args, chip: &Chip) -> anyhow::Result<SimFigures> {
+    run_until(args, chip, &Stop::default())
+}
+
+/// Like [`run`]; fails with [`Interrupted`] if `stop` ended the run.
+pub(super) fn run_until(args: &Args, chip: &Chip, stop: &Stop) -> anyhow::Result<SimFigures> {
     let chosen = workload::choose(args, chip)?;
     let threads = chosen.threads();
     let cpus = places::cpus(args, threads, chip)?;
@@ -38,6 +43,7 @@ pub(super) fn run(args: &Args, chip: &Chip) -> anyhow::Result<SimFigures> {
         seed: args.seed,
         cpus: args.cpus,
         limit: args.cycles.map(Cycles),
+        stop: Some(stop.clone()),
         record: !args.no_trace && args.workload.has_locks(),
         threads: threads as usize + of_others(|app| app.chosen.threads() as usize),
         heap_bytes: HEAP + (chosen.bytes() + of_others(|app| app.chosen.bytes())).saturating_mul(2),
@@ -59,6 +65,9 @@ pub(super) fn run(args: &Args, chip: &Chip) -> anyhow::Result<SimFigures> {
     let start = Instant::now();
     let outcome = simulation.run()?;
     let host_seconds = start.elapsed().as_secs_f64();
+    if stop.is_asked() {
+        return Err(Interrupted.into());
+    }
     if let Some((at, refused)) = outcome.refused.first() {
         return Err(BadInput::new(format!("at {at}: {refused}")).into());
     }

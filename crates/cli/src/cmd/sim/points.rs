@@ -51,7 +51,8 @@ impl Sim {
         Ok(known.map_err(BadInput::new)?)
     }
 
-    fn args(point: &Matched) -> anyhow::Result<Args> {
+    /// The options of a point.
+    pub(super) fn args(point: &Matched) -> anyhow::Result<Args> {
         let mut args = Args::from_arg_matches(&point.matches).context("the options of a point")?;
         places::settle(&mut args)?;
         Ok(args)

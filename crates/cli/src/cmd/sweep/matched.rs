@@ -1,7 +1,8 @@
 //! The settings of a point as parsed options.
 
 use super::subject::Swept;
-use crate::error::BadInput;
+use crate::error::{BadInput, Place};
+use clap::error::ContextKind;
 use clap::{ArgMatches, Command};
 use std::any::TypeId;
 use std::cell::RefCell;
@@ -63,7 +64,10 @@ pub(super) fn parse<C: Swept>(arguments: &[String]) -> Result<Matched, BadInput>
     let matches = parsed.map_err(|error| {
         let said = error.to_string();
         let said = said.lines().take_while(|line| !line.trim().is_empty()).map(str::trim).collect::<Vec<_>>().join(" ");
-        BadInput::new(said.trim_start_matches("error: "))
+        let option = error.get(ContextKind::InvalidArg).map(|value| value.to_string());
+        // `--threads <N>` has the name `--threads`.
+        let key = option.and_then(|option| option.split_whitespace().next().map(ToOwned::to_owned));
+        BadInput::new(said.trim_start_matches("error: ")).at(Place { key, ..Place::default() })
     })?;
     Ok(Matched { options: defined.options.clone(), matches })
 }

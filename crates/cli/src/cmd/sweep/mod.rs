@@ -5,16 +5,22 @@
 //! | `run` | a sweep from its space to its store |
 //! | `subject` | a command whose points can be swept |
 //! | `matched` | the settings of a point as parsed options |
+//! | `described` | the options of a command for programs in other languages |
 //! | `watch` | rows and progress while a sweep runs |
 //! | `show` | `status`, `show` and `export` |
 
+mod described;
 mod matched;
 mod run;
 mod show;
 mod subject;
 mod watch;
 
+pub use described::{CallKind, CallOption, Many};
+pub(crate) use described::{call_options, call_parse};
 pub(crate) use matched::Matched;
+pub(crate) use run::{Loaded, RunSettings, store_of};
+pub(crate) use show::table_of;
 pub(crate) use subject::{Ready, Swept};
 
 use crate::error::BadInput;

@@ -5,14 +5,14 @@ use super::subject::Of;
 use super::watch::Watcher;
 use crate::cmd::noc::Noc;
 use crate::cmd::sim::Sim;
-use crate::error::BadInput;
+use crate::error::{BadInput, Place};
 use crate::{chips, ui};
 use anyhow::Context;
 use baton_host::launch::signals::{PassedOn, asked_to_end};
 use baton_studio::space::{Space, SpaceError};
 use baton_studio::store::{SpaceText, Store, StoreError, Writer};
 use baton_studio::subject::Subject;
-use baton_studio::sweep::{End, Options, Plan, SweepError, sweep};
+use baton_studio::sweep::{End, Options, Plan, SweepError, SweepProgress, Watch, sweep};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -36,7 +36,8 @@ fn subject(command: &str) -> Option<Arc<dyn Subject>> {
 
 /// An error of a space as bad input.
 fn bad_space(error: SpaceError) -> anyhow::Error {
-    let bad = BadInput::new(&error);
+    let place = Place { file: Some(error.file.clone()), line: error.line, key: None };
+    let bad = BadInput::new(&error).at(place);
     match error.hint {
         Some(hint) => bad.hint(hint).into(),
         None => bad.into(),
@@ -55,18 +56,83 @@ fn other_store(error: StoreError) -> anyhow::Error {
     if is_other { BadInput::new(format!("{bad:#}")).hint("name another store with --store DIR").into() } else { bad }
 }
 
+/// A space that was read and checked against its command.
+pub(crate) struct Loaded {
+    text: SpaceText,
+    pub(crate) plan: Arc<Plan>,
+}
+
+/// How the points of a space run.
+pub(crate) struct RunSettings<'a> {
+    /// Points that run at the same time; `None` for one on each CPU.
+    pub(crate) jobs: Option<usize>,
+    /// Whether points whose rows are failures run again.
+    pub(crate) retry: bool,
+    /// Whether the sweep is to end at once.
+    pub(crate) stop: &'a dyn Fn() -> bool,
+}
+
+impl Loaded {
+    /// Reads the space in a file.
+    pub(crate) fn open(path: &Path) -> anyhow::Result<Loaded> {
+        let text = baton_trace::files::read_text(path, MOST_BYTES);
+        let text = text.map_err(|error| {
+            let file = path.display().to_string();
+            BadInput::new(format!("{file}: {error}")).at(Place { file: Some(file), ..Place::default() })
+        })?;
+        let file = std::path::absolute(path).context("cannot tell the current directory")?;
+        Loaded::of(SpaceText { file: file.display().to_string(), text }, &path.display().to_string())
+    }
+
+    /// A space from its text, checked against its command. Messages call the file `name`.
+    fn of(text: SpaceText, name: &str) -> anyhow::Result<Loaded> {
+        let beside = Path::new(&text.file).parent().unwrap_or(Path::new("."));
+        let space = Space::from_toml(&text.text, name, beside, &chips::names).map_err(bad_space)?;
+        let subject = subject(&space.command)
+            .ok_or_else(|| BadInput::unknown("command to sweep", &space.command, COMMANDS))
+            .with_context(|| name.to_owned())?;
+        let plan = Arc::new(Plan::new(space, subject).map_err(bad_space)?);
+        Ok(Loaded { text, plan })
+    }
+
+    /// Runs the points that the store in `folder` lacks.
+    pub(crate) fn run(
+        &self,
+        folder: &Path,
+        settings: &RunSettings<'_>,
+        watch: &mut dyn Watch,
+    ) -> anyhow::Result<(End, SweepProgress)> {
+        let manifest = self.plan.manifest(self.text.clone());
+        if settings.retry && folder.is_dir() {
+            let removed =
+                Store::open(folder).and_then(|store| store.forget_failures(&manifest)).map_err(other_store)?;
+            ui::note(format_args!("{removed} rows of failures are removed from {}", folder.display()));
+        }
+        let mut writer = Writer::open(folder, &manifest, &self.plan.until()).map_err(other_store)?;
+        let cpus = || std::thread::available_parallelism().map_or(1, usize::from);
+        let options = Options { workers: settings.jobs.unwrap_or_else(cpus), stop: settings.stop };
+        let swept = sweep(&self.plan, &mut writer, &options, watch);
+        let closed = writer.close();
+        let swept = swept.map_err(|error| match error {
+            SweepError::Space(error) => bad_space(error),
+            SweepError::Store(error) => bad_store(error),
+        })?;
+        closed.map_err(bad_store)?;
+        Ok(swept)
+    }
+}
+
+/// The store of a space if none is named: `space.v1.toml` has the store `space.v1.store`.
+pub(crate) fn store_of(path: &Path) -> PathBuf {
+    let mut name = path.file_stem().unwrap_or_default().to_owned();
+    name.push(".store");
+    PathBuf::from(name)
+}
+
 /// Begins a sweep, or goes on with it.
 pub(super) fn begin(path: &Path, options: &RunArgs) -> anyhow::Result<ExitCode> {
-    let text = baton_trace::files::read_text(path, MOST_BYTES);
-    let text = text.map_err(|error| BadInput::new(format!("{}: {error}", path.display())))?;
-    let store = options.store.clone().unwrap_or_else(|| {
-        let mut name = path.file_stem().unwrap_or_default().to_owned();
-        // `space.v1.toml` has the store `space.v1.store`.
-        name.push(".store");
-        PathBuf::from(name)
-    });
-    let file = std::path::absolute(path).context("cannot tell the current directory")?;
-    go(&SpaceText { file: file.display().to_string(), text }, &path.display().to_string(), &store, options)
+    let store = options.store.clone().unwrap_or_else(|| store_of(path));
+    go(&Loaded::open(path)?, &store, options)
 }
 
 /// Goes on with the sweep of a store.
@@ -74,49 +140,28 @@ pub(super) fn resume(folder: &Path, options: &RunArgs) -> anyhow::Result<ExitCod
     let store = Store::open(folder).map_err(bad_store)?;
     let space = store.manifest().space.clone();
     let name = space.file.clone();
-    go(&space, &name, folder, options)
-}
-
-/// A space from its text, checked against its command.
-fn plan(text: &SpaceText, name: &str) -> anyhow::Result<Arc<Plan>> {
-    let beside = Path::new(&text.file).parent().unwrap_or(Path::new("."));
-    let space = Space::from_toml(&text.text, name, beside, &chips::names).map_err(bad_space)?;
-    let subject = subject(&space.command)
-        .ok_or_else(|| BadInput::unknown("command to sweep", &space.command, COMMANDS))
-        .with_context(|| name.to_owned())?;
-    Ok(Arc::new(Plan::new(space, subject).map_err(bad_space)?))
+    go(&Loaded::of(space, &name)?, folder, options)
 }
 
 /// The number of rows of a complete sweep of this space.
 pub(super) fn rows_of(text: &SpaceText) -> anyhow::Result<u64> {
-    Ok(plan(text, &text.file)?.rows())
+    Ok(Loaded::of(text.clone(), &text.file)?.plan.rows())
 }
 
-fn go(text: &SpaceText, name: &str, folder: &Path, options: &RunArgs) -> anyhow::Result<ExitCode> {
-    let plan = plan(text, name)?;
+fn go(loaded: &Loaded, folder: &Path, options: &RunArgs) -> anyhow::Result<ExitCode> {
+    let plan = &loaded.plan;
     if options.dry_run {
         println!("{} points, {} rows", plan.points(), plan.rows());
         return Ok(ExitCode::SUCCESS);
     }
-    let manifest = plan.manifest(text.clone());
-    if options.retry && folder.is_dir() {
-        let removed = Store::open(folder).and_then(|store| store.forget_failures(&manifest)).map_err(other_store)?;
-        ui::note(format_args!("{removed} rows of failures are removed from {}", folder.display()));
-    }
-    let mut writer = Writer::open(folder, &manifest, &plan.until()).map_err(other_store)?;
-    let jobs =
-        options.jobs.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), |jobs| jobs as usize);
     let signals = PassedOn::begin();
-    let mut watcher = Watcher::new(&plan, options.json);
-    let swept = sweep(&plan, &mut writer, &Options { workers: jobs, stop: &asked_to_end }, &mut watcher);
+    let mut watcher = Watcher::new(plan, options.json);
+    let settings =
+        RunSettings { jobs: options.jobs.map(|jobs| jobs as usize), retry: options.retry, stop: &asked_to_end };
+    let swept = loaded.run(folder, &settings, &mut watcher);
     watcher.clear();
-    let closed = writer.close();
     drop(signals);
-    let (end, state) = swept.map_err(|error| match error {
-        SweepError::Space(error) => bad_space(error),
-        SweepError::Store(error) => bad_store(error),
-    })?;
-    closed.map_err(bad_store)?;
+    let (end, state) = swept?;
     let done = state.before + state.added;
     let failed = if state.failed == 0 { String::new() } else { format!(", {} of them failures", state.failed) };
     let whole = state.whole.max(done);

@@ -8,7 +8,7 @@ use baton_studio::store::{Format, Role, Store, Table};
 use baton_studio::value::Value;
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Options of `baton sweep status`.
@@ -119,6 +119,12 @@ impl Selection {
         table.truncate(self.limit.unwrap_or(usize::MAX));
         Ok(table)
     }
+}
+
+/// Rows of a store in which `condition` holds, with all columns unless `columns` names some.
+pub(crate) fn table_of(folder: &Path, condition: Option<&str>, columns: &[String]) -> anyhow::Result<Table> {
+    let (directory, condition, columns) = (folder.to_owned(), condition.map(ToOwned::to_owned), columns.to_vec());
+    Selection { directory, condition, columns, sort: None, limit: None }.table(true)
 }
 
 /// Says how far the sweep of a store is.

@@ -1,0 +1,196 @@
+//! The results of commands, without printing: for programs in other languages that load this
+//! library. Arguments are those of the command, as `--threads=8`; results are the JSON that the
+//! command prints with `--json`.
+
+use crate::cmd::noc::{self, Noc};
+use crate::cmd::sim::{self, Sim};
+use crate::cmd::sweep::{self, Swept};
+use crate::error::{self, Interrupted};
+use crate::places;
+use baton_studio::store::Table;
+use baton_studio::subject::Figure;
+use baton_studio::sweep::Watch;
+use std::path::{Path, PathBuf};
+
+pub use crate::cmd::sweep::{CallKind, CallOption, Many};
+pub use baton_chip::Stop;
+pub use baton_studio::sweep::{End, SweepProgress};
+
+/// Why there is no result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// Whether other input avoids it.
+    pub is_input: bool,
+    /// Whether the run was asked to end.
+    pub is_interrupted: bool,
+    /// What is wrong, with causes.
+    pub message: String,
+    /// How to correct it.
+    pub hint: Option<String>,
+    /// The file, or the option that takes its place.
+    pub file: Option<String>,
+    /// The line of the file, from 1.
+    pub line: Option<usize>,
+    /// The key of the file, or the option of the command.
+    pub key: Option<String>,
+}
+
+impl From<anyhow::Error> for Fault {
+    fn from(error: anyhow::Error) -> Fault {
+        let bad = error::bad_input(&error);
+        let place = bad.map(|bad| bad.place().clone()).unwrap_or_default();
+        Fault {
+            is_input: bad.is_some(),
+            is_interrupted: error.chain().any(|cause| cause.is::<Interrupted>()),
+            message: error::text(&error),
+            hint: bad.and_then(|bad| bad.advice()).map(ToOwned::to_owned),
+            file: place.file,
+            line: place.line,
+            key: place.key,
+        }
+    }
+}
+
+/// Says which folder holds the `chips` and `profiles` that are shipped with the program. The first
+/// call counts.
+pub fn set_shipped(folder: PathBuf) {
+    places::set_shipped(folder);
+}
+
+/// The options of `sim` that concern one run.
+pub fn sim_options() -> Vec<CallOption> {
+    sweep::call_options::<Sim>()
+}
+
+/// The options of `noc`.
+pub fn noc_options() -> Vec<CallOption> {
+    sweep::call_options::<Noc>()
+}
+
+/// The figures of `noc`.
+pub fn noc_figures() -> Vec<Figure> {
+    Noc.figures()
+}
+
+/// Runs `baton sim`.
+///
+/// # Errors
+/// What the command would say, or that `stop` ended the run.
+pub fn sim(arguments: &[String], stop: &Stop) -> Result<String, Fault> {
+    let point = sweep::call_parse::<Sim>(arguments)?;
+    Ok(sim::json(&point, stop)?)
+}
+
+/// Runs `baton noc`.
+///
+/// # Errors
+/// What the command would say, or that `stop` ended the run.
+pub fn noc(arguments: &[String], stop: &Stop) -> Result<String, Fault> {
+    let point = sweep::call_parse::<Noc>(arguments)?;
+    Ok(noc::json(&point, stop)?)
+}
+
+/// The whole configuration of the chip that the options of `sim` name: an object of keys and their
+/// values.
+///
+/// # Errors
+/// What the command would say.
+pub fn chip(arguments: &[String]) -> Result<String, Fault> {
+    let point = sweep::call_parse::<Sim>(arguments)?;
+    Ok(sim::chip_json(&point)?)
+}
+
+/// The names of the chip files that are found.
+pub fn chips() -> Vec<String> {
+    crate::chips::names()
+}
+
+/// The space of a sweep.
+pub struct Sweep {
+    loaded: sweep::Loaded,
+    path: PathBuf,
+}
+
+impl Sweep {
+    /// Reads the space in a file.
+    ///
+    /// # Errors
+    /// The file cannot be read, or is no space.
+    pub fn load(path: &Path) -> Result<Sweep, Fault> {
+        Ok(Sweep { loaded: sweep::Loaded::open(path)?, path: path.to_owned() })
+    }
+
+    /// The number of points.
+    pub fn points(&self) -> u64 {
+        self.loaded.plan.points()
+    }
+
+    /// The number of rows of the complete sweep.
+    pub fn rows(&self) -> u64 {
+        self.loaded.plan.rows()
+    }
+
+    /// The folder of the store if none is named.
+    pub fn store(&self) -> PathBuf {
+        sweep::store_of(&self.path)
+    }
+
+    /// Runs the points that the store in `folder` lacks, `jobs` at a time (`None`: one on each
+    /// CPU). With `retry`, points whose rows are failures run again.
+    ///
+    /// # Errors
+    /// The store cannot be read or written.
+    pub fn run(
+        &self,
+        folder: &Path,
+        jobs: Option<usize>,
+        retry: bool,
+        stop: &dyn Fn() -> bool,
+        watch: &mut dyn Watch,
+    ) -> Result<(End, SweepProgress), Fault> {
+        Ok(self.loaded.run(folder, &sweep::RunSettings { jobs, retry, stop }, watch)?)
+    }
+}
+
+/// Rows of a store, as `baton sweep show` has them, with all columns unless `columns` names some.
+///
+/// # Errors
+/// What the command would say.
+pub fn table(folder: &Path, condition: Option<&str>, columns: &[String]) -> Result<Table, Fault> {
+    Ok(sweep::table_of(folder, condition, columns)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(arguments: &[&str]) -> Vec<String> {
+        arguments.iter().map(|argument| (*argument).to_owned()).collect()
+    }
+
+    #[test]
+    fn faults_have_their_place() {
+        let fault = sim(&all(&["--threads=many"]), &Stop::default()).unwrap_err();
+        assert_eq!((fault.is_input, fault.key.as_deref()), (true, Some("--threads")));
+        let fault = chip(&all(&["--set=core.cout=8"])).unwrap_err();
+        assert_eq!((fault.file.as_deref(), fault.key.as_deref()), (Some("--set"), Some("core.cout")));
+        let fault = noc(&all(&["--rate=7"]), &Stop::default()).unwrap_err();
+        assert_eq!((fault.is_input, fault.key.as_deref()), (true, Some("rate")), "{fault:?}");
+    }
+
+    #[test]
+    fn a_run_that_was_asked_to_end_has_no_figures() {
+        let stop = Stop::default();
+        stop.now();
+        let cores = "--set=core.count=2";
+        assert!(sim(&all(&[cores, "--set=core.per_cluster=2"]), &stop).unwrap_err().is_interrupted);
+        assert!(noc(&[], &stop).unwrap_err().is_interrupted);
+    }
+
+    #[test]
+    fn options_of_output_are_no_options_of_a_call() {
+        let names: Vec<String> = sim_options().into_iter().map(|option| option.name).collect();
+        assert!(names.iter().any(|name| name == "threads") && !names.iter().any(|name| name == "json"), "{names:?}");
+        assert!(sim(&all(&["--json"]), &Stop::default()).unwrap_err().is_input);
+    }
+}

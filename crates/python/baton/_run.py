@@ -1,0 +1,42 @@
+"""From the arguments of a function to those of the command."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Union
+
+from . import _baton
+from ._chip import Chip, setting
+
+PathLike = Union[str, "os.PathLike[str]"]
+ChipLike = Union[Chip, PathLike]
+KeyValue = Union[bool, int, float, str]
+
+
+def _text(value: object) -> str:
+    return os.fspath(value) if isinstance(value, os.PathLike) else str(value)
+
+
+def _of(name: str, value: object, repeated: bool) -> list[str]:
+    option = "--" + name.rstrip("_").replace("_", "-")
+    if value is None or value is False:
+        return []
+    if value is True:
+        return [option]
+    if isinstance(value, Chip):
+        return list(value.arguments)
+    if isinstance(value, Mapping):
+        return [f"{option}={setting(key, one)}" for key, one in value.items()]
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        texts = [_text(one) for one in value]
+        return [f"{option}={text}" for text in texts] if repeated else [f"{option}={','.join(texts)}"]
+    return [f"{option}={_text(value)}"]
+
+
+def run(command: str, options: Mapping[str, object], repeated: tuple[str, ...]) -> str:
+    """Runs a command. Returns the JSON that it prints."""
+    # The keys of `set` come behind those of a `Chip`, and win.
+    ordered = sorted(options.items(), key=lambda option: option[0] == "set")
+    arguments = [text for name, value in ordered for text in _of(name, value, name in repeated)]
+    return _baton.sim(arguments) if command == "sim" else _baton.noc(arguments)

@@ -1,0 +1,70 @@
+//! `import baton`: the library of the command in the process of Python. The module `baton._baton` has runs as functions
+//! of arguments and texts; the Python files beside it make options and typed results of these.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | [`running`] | a run on a thread of its own, which Ctrl-C ends |
+//! | [`fault`] | errors as `baton.Error` |
+//! | [`sweeping`] | sweeps |
+//! | [`arrow`] | rows of a store as Arrow |
+
+mod arrow;
+mod fault;
+mod running;
+mod sweeping;
+
+use baton_cli::call::{self, Fault, Stop};
+use pyo3::prelude::*;
+use std::path::PathBuf;
+
+/// Runs `sim` or `noc` with a stop.
+type Run = fn(&[String], &Stop) -> Result<String, Fault>;
+
+fn with_stop(py: Python<'_>, run: Run, arguments: Vec<String>) -> PyResult<String> {
+    let stop = Stop::default();
+    let asked = stop.clone();
+    running::run(py, move || stop.now(), move || run(&arguments, &asked))
+}
+
+/// The JSON of `baton sim --json` for the arguments.
+#[pyfunction]
+fn sim(py: Python<'_>, arguments: Vec<String>) -> PyResult<String> {
+    with_stop(py, call::sim, arguments)
+}
+
+/// The JSON of `baton noc --json` for the arguments.
+#[pyfunction]
+fn noc(py: Python<'_>, arguments: Vec<String>) -> PyResult<String> {
+    with_stop(py, call::noc, arguments)
+}
+
+/// The keys and values of the chip that the arguments name, as a JSON object.
+#[pyfunction]
+fn chip(py: Python<'_>, arguments: Vec<String>) -> PyResult<String> {
+    py.detach(|| call::chip(&arguments)).map_err(|fault| fault::error(py, &fault))
+}
+
+/// The names of chip files.
+#[pyfunction]
+fn chips(py: Python<'_>) -> Vec<String> {
+    py.detach(call::chips)
+}
+
+/// Says which folder holds `chips` and `profiles`.
+#[pyfunction]
+fn set_shipped(folder: PathBuf) {
+    call::set_shipped(folder);
+}
+
+#[pymodule]
+fn _baton(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    fault::keep_panics();
+    module.add_function(wrap_pyfunction!(sim, module)?)?;
+    module.add_function(wrap_pyfunction!(noc, module)?)?;
+    module.add_function(wrap_pyfunction!(chip, module)?)?;
+    module.add_function(wrap_pyfunction!(chips, module)?)?;
+    module.add_function(wrap_pyfunction!(set_shipped, module)?)?;
+    module.add_function(wrap_pyfunction!(arrow::table, module)?)?;
+    module.add_class::<arrow::Rows>()?;
+    module.add_class::<sweeping::Space>()
+}

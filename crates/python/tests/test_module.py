@@ -1,0 +1,117 @@
+"""Errors, the GIL, Ctrl-C, types of results, and the examples of docstrings."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import inspect
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+import baton
+from baton import _figures
+
+LONG = {"chip": "ocor64", "lock": "ticket", "threads": 16, "iterations": 10**9, "no_trace": True}
+
+
+@pytest.mark.parametrize("name", ["", "._chip", "._commands", "._error", "._store", "._sweep"])
+def test_examples_of_docstrings(name: str) -> None:
+    found = doctest.testmod(importlib.import_module("baton" + name))
+    assert found.failed == 0
+
+
+def test_an_error_names_its_place(tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong.toml"
+    wrong.write_text('base = "ocor64"\n\n[core]\ncout = 8\n')
+    with pytest.raises(baton.Error, match="unknown key `core.cout`") as caught:
+        baton.Chip.load(wrong)
+    assert (caught.value.file, caught.value.line, caught.value.key) == (str(wrong), 4, "core.cout")
+    with pytest.raises(baton.Error) as caught:
+        baton.sim(lock="mcss", threads=2, iterations=1)
+    assert caught.value.hint == "did you mean `mcs`?"
+    with pytest.raises(baton.Error) as caught:
+        baton.sim(threads=100_000)
+    assert caught.value.key == "--threads"
+    with pytest.raises(baton.Error) as caught:
+        baton.noc(vcs=0)
+    assert caught.value.key == "vcs"
+    with pytest.raises(TypeError, match="treads"):
+        baton.sim(treads=4)  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize("run", [lambda: baton.sim(**LONG), lambda: baton.noc(size="32x32", rate=0.1, cycles=10**9)])
+def test_ctrl_c_ends_a_run(run: object) -> None:
+    asked = 0.0
+
+    def ask() -> None:
+        nonlocal asked
+        asked = time.monotonic()
+        os.kill(os.getpid(), signal.SIGINT)
+
+    timer = threading.Timer(0.3, ask)
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        run()  # type: ignore[operator]
+    # 100 ms on an idle machine; tests may have to share theirs.
+    assert time.monotonic() - asked < 2
+    timer.join()
+
+
+def test_other_threads_run_meanwhile() -> None:
+    """A thread of Python counts while a run is under way, which it could not while the run had the GIL."""
+    counted, over = 0, threading.Event()
+
+    def count() -> None:
+        nonlocal counted
+        while not over.is_set():
+            counted += 1
+
+    thread = threading.Thread(target=count)
+    thread.start()
+    before = counted
+    baton.sim(chip="ocor64", lock="mcs", threads=16, iterations=300)
+    after = counted
+    over.set()
+    thread.join()
+    assert after - before > 100
+
+
+def test_every_figure_can_be_read() -> None:
+    run = baton.sim(chip="opteron6272x4", lock="mcs", threads=4, iterations=20, energy=True)
+    read(run)
+    assert run.lock is not None and run.lock.contended > 0
+    assert run.by_thread[0].cycle_stack.computing > 0
+    read(baton.noc(size="4x4", rate=0.05, cycles=300))
+
+
+def read(figures: object) -> None:
+    """Reads each property, and each of its parts; whatever is not null has the type that is declared."""
+    of = type(figures)
+    for name, member in inspect.getmembers(of, lambda member: isinstance(member, property)):
+        value = getattr(figures, name)
+        declared = inspect.get_annotations(member.fget)["return"]
+        assert member.__doc__, f"{of.__name__}.{name}"
+        if value is None:
+            assert "None" in declared, f"{of.__name__}.{name}: {declared}"
+        elif isinstance(value, _figures.Figures):
+            read(value)
+        elif isinstance(value, list):
+            for one in value[:2]:
+                if isinstance(one, _figures.Figures):
+                    read(one)
+        else:
+            # JSON writes a whole number of a float without its point.
+            allowed = declared.replace("float", "float | int")
+            assert type(value).__name__ in allowed, f"{of.__name__}.{name}: {declared}, not {value!r}"
+
+
+def test_a_chip_has_its_keys() -> None:
+    chip = baton.Chip.load("ocor64").resized(16).set("wait.pause", 7)
+    run = baton.sim(chip=chip, threads=2, iterations=5)
+    assert (chip["core.count"], chip["wait.pause"]) == (16, 7)
+    assert run.chip == chip.to_dict()
