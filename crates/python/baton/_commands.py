@@ -102,7 +102,7 @@ def sim(
     - `one_write_in`: In read-mostly, one access in N is a write; 0: none. Default: 100.
     - `capacity`: Places in the queue. Default: 64.
     - `bulk`: Items that a thread of ring, clusters or firewall moves through a queue at a time. Default: 1.
-    - `packets`: A capture in the classic pcap format, for firewall and clusters (docs/reference/applications.md). Left out: generated packets.
+    - `packets`: A capture in the classic pcap format, for firewall, clusters, and a distributor with flows (docs/reference/applications.md). Left out: generated packets.
     - `rules`: The firewall's rules: a line each, ACTION PROTOCOL SOURCE DESTINATION PORTS; the first that fits decides.
     - `data`: Rows for regression, the label in the last column. Left out: generated rows.
     - `clusters`: Threads of each stage of clusters, the sources first: 1,1 is one to one. Default: 1,4,4,1.
@@ -115,8 +115,8 @@ def sim(
     - `reduction`: Which party adds regression's vectors: the first worker (master), or the queue device (device). Left out: device with --queue qmd, otherwise master. One of master, device.
     - `rows`: Rows that a worker of regression looks at in an iteration. Default: 8.
     - `step`: Length of a step of regression. Default: 0.5.
-    - `kind`: What the queue of flows promises. One of directed, parallel, atomic, ordered. Default: parallel.
-    - `flows`: Number of flows (flows). Default: 64.
+    - `kind`: What a queue with flows promises. Left out: parallel. With this option firewall and distributor have such a queue too. One of directed, parallel, atomic, ordered.
+    - `flows`: Number of flows (flows; made packets of firewall and distributor at a queue with flows). Default: 64.
     - `zipf`: Flow k, from 0, has a share of flows' packets as 1 / (k + 1) to this power. Default: 0.
     - `elephant`: Share of flows' packets that flow 0 has beyond that. Default: 0.
     - `flow_window`: Window of the queue of flows: entries that the device looks at (atomic; with --queue flows the number of buckets), or places of the reorder buffer (ordered). Default: 16.
