@@ -19,6 +19,10 @@
 //!   equal shares of the work end at about the same time, so that the last of them seem to end when
 //!   they are joined.
 //!
+//! Threads of such a row that the same call created are told to end together. None of them is a
+//! background thread if one was at work: it went on for more than a turn, or it ended before the
+//! joiner came and more than [`APART`] usual turns before another one of them.
+//!
 //! A thread that no thread joins may live on until another one ends the process ([`What::Exit`]). It
 //! is a background thread if it was still going round in its loop then, by the rules above, and acts
 //! on other threads through locks alone: the end of the process takes the place of the join. If the
@@ -41,6 +45,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A loop counts as seen once a thread has gone round in it this often, so that the thread came to
 /// the loop's place once more than this.
 const TURNS: u64 = 3;
+/// Threads that end this many usual turns apart were not told to end together.
+const APART: u64 = 8;
 /// A thread that came to no place in the code counts as a background thread if it was on a CPU for
 /// less than 1/`ASLEEP` of its life, and ended less than 1/`ASLEEP` of its life after the joiner
 /// came.
@@ -171,6 +177,7 @@ pub fn turns(trace: &Trace, background: &[Background]) -> BTreeMap<ThreadIndex, 
 /// How often a thread came to a place, and the longest time between two visits there.
 struct Visits {
     count: u64,
+    first: Ticks,
     last: Ticks,
     longest: Ticks,
     /// The call sites at which the locks that the thread released there began to live ([`Lives`]).
@@ -225,7 +232,7 @@ impl Life {
     }
 
     fn came_to(&mut self, place: LoopPoint, now: Ticks, lock: Option<SiteId>) {
-        let new = || Visits { count: 0, last: now, longest: Ticks(0), locks: BTreeSet::new() };
+        let new = || Visits { count: 0, first: now, last: now, longest: Ticks(0), locks: BTreeSet::new() };
         let visits = self.places.entry(place).or_insert_with(new);
         let until = self.until.unwrap_or(now);
         if visits.last > until {
@@ -242,6 +249,13 @@ impl Life {
     fn turns(&self) -> Option<(LoopPoint, Ticks)> {
         let most = self.places.iter().max_by_key(|(_, visits)| visits.count)?;
         (most.1.count > TURNS).then_some((*most.0, most.1.longest))
+    }
+
+    /// The mean time between two visits to the place that the thread came to most often, if it made
+    /// [`TURNS`] turns.
+    fn usual_turn(&self) -> Option<Ticks> {
+        let visits = &self.places[&self.turns()?.0];
+        Some(Ticks(visits.last.since(visits.first).0 / (visits.count - 1)))
     }
 
     /// Whether both threads come to one place in the code and, as far as is known, do the same
@@ -347,16 +361,18 @@ impl Walk {
         }
     }
 
-    /// When the joiner came for this join's thread: at the first join of the row of peers that it
-    /// joined one after the other.
-    fn came(&self, joiner: ThreadIndex, number: usize) -> Ticks {
+    /// The row of peers that the joiner joined one after the other, of which this join is one. The
+    /// joiner came for all of them at the first join of the row.
+    fn row(&self, joiner: ThreadIndex, number: usize) -> &[Join] {
         let joins = &self.life(joiner).joins;
         let child = self.life(joins[number].child);
+        let is_peer = |join: &Join| self.life(join.child).is_peer_of(child);
         let mut first = number;
-        while joins[first].follows && first > 0 && self.life(joins[first - 1].child).is_peer_of(child) {
+        while joins[first].follows && first > 0 && is_peer(&joins[first - 1]) {
             first -= 1;
         }
-        joins[first].begin
+        let after = joins[number + 1..].iter().take_while(|join| join.follows && is_peer(join)).count();
+        &joins[first..=number + after]
     }
 
     fn judge(&self, trace: &Trace, joiner: ThreadIndex, number: usize) -> Option<Background> {
@@ -373,7 +389,8 @@ impl Walk {
         if ends.is_some_and(|ends| is_named(&ends.background, trace, thread)) {
             return Some(found(join.begin));
         }
-        let came = self.came(joiner, number);
+        let row = self.row(joiner, number);
+        let came = row[0].begin;
         let tail = ended.since(came);
         let soon = match turns {
             Some((_, longest)) => tail <= longest,
@@ -383,7 +400,23 @@ impl Walk {
                 life.places.is_empty() && on_cpu < all.0 / ASLEEP && tail.0 < all.0 / ASLEEP
             }
         };
-        (soon && !life.shares_a_place_with(self.life(joiner))).then(|| found(came))
+        let is_told = soon && !life.shares_a_place_with(self.life(joiner)) && !self.works(row, life);
+        is_told.then(|| found(came))
+    }
+
+    /// Whether a thread of the row was at work rather than told to end: one that the same call created as
+    /// `life`'s thread. It ended before the joiner came and long before `life`'s thread, or it went on
+    /// for more than a turn.
+    fn works(&self, row: &[Join], life: &Life) -> bool {
+        let (came, ended, turn) = (row[0].begin, life.ended, life.usual_turn());
+        row.iter().map(|join| self.life(join.child)).any(|peer| {
+            let is_alike = peer.created_at.is_some() && peer.created_at == life.created_at;
+            let (Some(end), Some(ended), Some(turn), true) = (peer.ended, ended, turn, is_alike) else { return false };
+            match end <= came {
+                true => ended.since(end).0 > APART * turn.0,
+                false => peer.turns().is_some_and(|(_, longest)| end.since(came) > longest),
+            }
+        })
     }
 
     /// Judges a thread that no thread joined, and that lived until its process ended. The end of a

@@ -136,6 +136,29 @@ fn workers_that_are_joined_in_a_row_are_not_background() {
     assert!(found(&program.trace(Ends::default())).is_empty());
 }
 
+/// Threads 1 and 2 do the same at one place, in turns of 10 ticks. Thread 1 ends at `first`. Thread 0 comes at 600 to join
+/// both, and thread 2 ends at 645, after a turn of 80 ticks.
+fn joined_late(first: u64) -> Vec<u32> {
+    let mut program = Program::new();
+    program.start(0, 1);
+    program.start(2, 2);
+    for turn in 0..25 {
+        program.hold(10 + 10 * turn, 1, 0x10, 1);
+        program.hold(315 + 10 * turn, 2, 0x10, 1);
+    }
+    program.hold(635, 2, 0x10, 1);
+    program.join(600, first, 1);
+    program.join(602, 645, 2);
+    found(&program.trace(Ends::default()))
+}
+
+#[test]
+fn a_thread_whose_peer_ended_by_itself_is_not_background() {
+    assert_eq!(joined_late(305), [0; 0]);
+    assert_eq!(joined_late(598), [2], "both may have been told to end");
+    assert_eq!(joined_late(640), [0; 0], "thread 1 went on for more than a turn");
+}
+
 #[test]
 fn a_joiner_that_does_the_same_work_waits_for_its_peers() {
     let mut program = Program::new();
