@@ -408,14 +408,13 @@ impl Walk {
     /// `life`'s thread. It ended before the joiner came and long before `life`'s thread, or it went on
     /// for more than a turn.
     fn works(&self, row: &[Join], life: &Life) -> bool {
-        let (came, ended, turn) = (row[0].begin, life.ended, life.usual_turn());
-        row.iter().map(|join| self.life(join.child)).any(|peer| {
-            let is_alike = peer.created_at.is_some() && peer.created_at == life.created_at;
-            let (Some(end), Some(ended), Some(turn), true) = (peer.ended, ended, turn, is_alike) else { return false };
-            match end <= came {
-                true => ended.since(end).0 > APART * turn.0,
-                false => peer.turns().is_some_and(|(_, longest)| end.since(came) > longest),
-            }
+        let (Some(ended), Some(turn)) = (life.ended, life.usual_turn()) else { return false };
+        let (came, created_at) = (row[0].begin, life.created_at);
+        let created_alike = |peer: &&Life| created_at.is_some() && peer.created_at == created_at;
+        row.iter().map(|join| self.life(join.child)).filter(created_alike).any(|peer| match peer.ended {
+            Some(end) if end <= came => ended.since(end).0 > APART * turn.0,
+            Some(end) => peer.turns().is_some_and(|(_, longest)| end.since(came) > longest),
+            None => false,
         })
     }
 
