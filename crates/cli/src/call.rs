@@ -148,7 +148,10 @@ impl Sweep {
         stop: &dyn Fn() -> bool,
         watch: &mut dyn Watch,
     ) -> Result<(End, SweepProgress), Fault> {
-        Ok(self.loaded.run(folder, &sweep::RunSettings { jobs, retry, stop }, watch)?)
+        if retry {
+            self.loaded.forget_failures(folder)?;
+        }
+        Ok(self.loaded.run(folder, &sweep::RunSettings { jobs, stop }, watch)?)
     }
 }
 

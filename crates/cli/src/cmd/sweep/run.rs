@@ -66,8 +66,6 @@ pub(crate) struct Loaded {
 pub(crate) struct RunSettings<'a> {
     /// Points that run at the same time; `None` for one on each CPU.
     pub(crate) jobs: Option<usize>,
-    /// Whether points whose rows are failures run again.
-    pub(crate) retry: bool,
     /// Whether the sweep is to end at once.
     pub(crate) stop: &'a dyn Fn() -> bool,
 }
@@ -95,6 +93,17 @@ impl Loaded {
         Ok(Loaded { text, plan })
     }
 
+    /// Removes the rows of failures from the store in `folder`, so that their points run again. Returns
+    /// their number; `None` if there is no store yet.
+    pub(crate) fn forget_failures(&self, folder: &Path) -> anyhow::Result<Option<usize>> {
+        if !folder.is_dir() {
+            return Ok(None);
+        }
+        let manifest = self.plan.manifest(self.text.clone());
+        let removed = Store::open(folder).and_then(|store| store.forget_failures(&manifest));
+        removed.map(Some).map_err(other_store)
+    }
+
     /// Runs the points that the store in `folder` lacks.
     pub(crate) fn run(
         &self,
@@ -103,11 +112,6 @@ impl Loaded {
         watch: &mut dyn Watch,
     ) -> anyhow::Result<(End, SweepProgress)> {
         let manifest = self.plan.manifest(self.text.clone());
-        if settings.retry && folder.is_dir() {
-            let removed =
-                Store::open(folder).and_then(|store| store.forget_failures(&manifest)).map_err(other_store)?;
-            ui::note(format_args!("{removed} rows of failures are removed from {}", folder.display()));
-        }
         let mut writer = Writer::open(folder, &manifest, &self.plan.until()).map_err(other_store)?;
         let cpus = || std::thread::available_parallelism().map_or(1, usize::from);
         let options = Options { workers: settings.jobs.unwrap_or_else(cpus), stop: settings.stop };
@@ -154,10 +158,14 @@ fn go(loaded: &Loaded, folder: &Path, options: &RunArgs) -> anyhow::Result<ExitC
         println!("{} points, {} rows", plan.points(), plan.rows());
         return Ok(ExitCode::SUCCESS);
     }
+    if options.retry
+        && let Some(removed) = loaded.forget_failures(folder)?
+    {
+        ui::note(format_args!("{removed} rows of failures are removed from {}", folder.display()));
+    }
     let signals = PassedOn::begin();
     let mut watcher = Watcher::new(plan, options.json);
-    let settings =
-        RunSettings { jobs: options.jobs.map(|jobs| jobs as usize), retry: options.retry, stop: &asked_to_end };
+    let settings = RunSettings { jobs: options.jobs.map(|jobs| jobs as usize), stop: &asked_to_end };
     let swept = loaded.run(folder, &settings, &mut watcher);
     watcher.clear();
     drop(signals);
