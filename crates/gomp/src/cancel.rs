@@ -1,6 +1,7 @@
 //! Cancellation. Without OMP_CANCELLATION=true nothing is ever cancelled.
 
-use crate::loops::GOMP_loop_end_nowait;
+use crate::loops::{GOMP_loop_end_nowait, GOMP_sections_end_nowait};
+use crate::ompt;
 use crate::process::{place, runtime};
 use baton_omp::Why;
 
@@ -14,13 +15,27 @@ const TASKGROUP: i32 = 8;
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_cancellation_point(which: i32) -> bool {
     let place = place();
-    if which & (LOOP | SECTIONS) != 0 {
+    let cancelled = if which & (LOOP | SECTIONS) != 0 {
         place.share_cancelled()
     } else if which & TASKGROUP != 0 {
         place.task_cancelled()
     } else {
         which & PARALLEL != 0 && place.region_cancelled()
+    };
+    if cancelled {
+        ompt::constructs::cancels(place, flags(which) | DETECTED);
     }
+    cancelled
+}
+
+/// What a tool is told: the construct is cancelled here, or is found cancelled.
+const ACTIVATED: i32 = 0x10;
+const DETECTED: i32 = 0x20;
+
+/// The kinds of constructs as OMPT numbers them, which has loops and sections the other way round.
+fn flags(which: i32) -> i32 {
+    let swapped = if which & LOOP != 0 { SECTIONS } else { 0 } | if which & SECTIONS != 0 { LOOP } else { 0 };
+    which & (PARALLEL | TASKGROUP) | swapped
 }
 
 #[unsafe(no_mangle)]
@@ -32,6 +47,7 @@ pub extern "C" fn GOMP_cancel(which: i32, now: bool) -> bool {
         return GOMP_cancellation_point(which);
     }
     let place = place();
+    ompt::constructs::cancels(place, flags(which) | ACTIVATED);
     if which & (LOOP | SECTIONS) != 0 {
         place.cancel_share();
     } else if which & TASKGROUP != 0 {
@@ -44,7 +60,8 @@ pub extern "C" fn GOMP_cancel(which: i32, now: bool) -> bool {
 
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_barrier_cancel() -> bool {
-    place().barrier_or_cancelled(Why::Barrier)
+    let place = place();
+    ompt::sync(place, ompt::Sync::Barrier, || place.barrier_or_cancelled(Why::Barrier))
 }
 
 #[unsafe(no_mangle)]
@@ -55,6 +72,6 @@ pub extern "C" fn GOMP_loop_end_cancel() -> bool {
 
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_sections_end_cancel() -> bool {
-    place().leave();
+    GOMP_sections_end_nowait();
     GOMP_barrier_cancel()
 }

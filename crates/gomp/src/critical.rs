@@ -5,7 +5,8 @@
 //! and one at its end. A lock of another algorithm is found by a pointer.
 #![allow(clippy::missing_safety_doc, reason = "the compiler calls these; GCC's libgomp documents the interface")]
 
-use crate::process::{IN_PLACE, PLAIN, place, runtime};
+use crate::ompt::{self, LockKind};
+use crate::process::{IN_PLACE, PLAIN, has_tool, place, runtime};
 use baton_machine::cell::Ptr;
 use baton_machine::{Atomic, LockNotice, Machine, Native, Ordering, Wait};
 use baton_omp::Why;
@@ -76,6 +77,33 @@ fn take(lock: &dyn AnyLock<Native>) {
         Native::notify_lock(LockNotice::Taken, address);
     }
     Native::happens_after(core::ptr::from_ref(lock).cast());
+}
+
+/// Does what [`take`] does, and tells a tool, if there is one. `wait`: by what the tool knows the lock.
+#[cold]
+#[inline(never)]
+fn take_told(kind: LockKind, wait: usize, lock: &dyn AnyLock<Native>) {
+    if !has_tool() {
+        return take(lock);
+    }
+    ompt::locks::acquire(kind, 0, wait, || {
+        take(lock);
+        true
+    });
+}
+
+/// Does what [`leave`] does, and tells a tool, if there is one.
+///
+/// # Safety
+/// The calling thread holds the lock.
+#[cold]
+#[inline(never)]
+unsafe fn leave_told(kind: LockKind, wait: usize, lock: &dyn AnyLock<Native>) {
+    // SAFETY: by contract.
+    unsafe { leave(lock) };
+    if ompt::is_on() {
+        ompt::locks::released(kind, wait);
+    }
 }
 
 /// Releases a lock, and tells a checker of races and a scheduler that listens.
@@ -175,26 +203,50 @@ impl Lock {
 static CRITICAL: Lock = Lock::free();
 static ATOMIC: Lock = Lock::free();
 
+impl Lock {
+    /// Takes the lock of a section of this kind.
+    #[inline(always)]
+    fn enter(&'static self, kind: LockKind) {
+        if !self.word.takes_plainly() {
+            take_told(kind, core::ptr::from_ref(self).addr(), self.any());
+        }
+    }
+
+    /// Releases the lock of a section of this kind.
+    ///
+    /// # Safety
+    /// The calling thread holds the lock.
+    #[inline(always)]
+    unsafe fn exit(&'static self, kind: LockKind) {
+        // SAFETY: by contract.
+        unsafe {
+            if !self.word.leaves_plainly() {
+                leave_told(kind, core::ptr::from_ref(self).addr(), self.any());
+            }
+        }
+    }
+}
+
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_critical_start() {
-    CRITICAL.lock();
+    CRITICAL.enter(LockKind::Critical);
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_critical_end() {
     // SAFETY: the compiler ends each section in the thread that began it.
-    unsafe { CRITICAL.unlock() };
+    unsafe { CRITICAL.exit(LockKind::Critical) };
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_atomic_start() {
-    ATOMIC.lock();
+    ATOMIC.enter(LockKind::Atomic);
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_atomic_end() {
     // SAFETY: as above.
-    unsafe { ATOMIC.unlock() };
+    unsafe { ATOMIC.exit(LockKind::Atomic) };
 }
 
 /// The word that the compiler reserves for the name of a critical section, zero at first: a lock in
@@ -259,14 +311,40 @@ fn name_it(word: &Pointer) -> &'static dyn AnyLock<Native> {
 #[inline(never)]
 unsafe fn lock_named(name: Name) {
     // SAFETY: by contract.
-    take(unsafe { named(name) });
+    take_told(LockKind::Critical, name.addr(), unsafe { named(name) });
 }
 
 #[cold]
 #[inline(never)]
 unsafe fn unlock_named(name: Name) {
     // SAFETY: by contract.
-    unsafe { leave(named(name)) };
+    unsafe { leave_told(LockKind::Critical, name.addr(), named(name)) };
+}
+
+/// Takes the lock of a name, of which no tool is told.
+///
+/// # Safety
+/// `name` is the word of a name.
+pub(crate) unsafe fn take_named(name: Name) {
+    // SAFETY: by contract.
+    unsafe {
+        if !word(name).takes_plainly() {
+            take(named(name));
+        }
+    }
+}
+
+/// Releases the lock of a name, of which no tool is told.
+///
+/// # Safety
+/// The calling thread holds the lock of the name.
+pub(crate) unsafe fn leave_named(name: Name) {
+    // SAFETY: by contract.
+    unsafe {
+        if !word(name).leaves_plainly() {
+            leave(named(name));
+        }
+    }
 }
 
 #[unsafe(no_mangle)]

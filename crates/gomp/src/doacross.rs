@@ -1,8 +1,10 @@
 //! Doacross loops, whose iterations wait for earlier ones. `nest` has the record of such a loop.
 #![allow(clippy::missing_safety_doc, reason = "the compiler calls these; GCC's libgomp documents the interface")]
 
-use crate::loops::{enter_with, give_next, numbered, of, runtime_schedule};
+use crate::loops::{enter_with, give_next, numbered, of, runtime_schedule, tell};
 use crate::nest::{Nest, record};
+use crate::ompt::{self, BEGIN};
+use crate::process::place;
 use baton_omp::share::Work;
 use baton_omp::{Schedule, ScheduleKind, Space};
 use core::ffi::c_void;
@@ -11,7 +13,11 @@ use core::ffi::c_void;
 pub unsafe extern "C" fn GOMP_doacross_post(at: *const u64) {
     let record = record();
     // SAFETY: the compiler passes a number for each loop of the nest.
-    record.post(unsafe { core::slice::from_raw_parts(at, record.loops) });
+    let at = unsafe { core::slice::from_raw_parts(at, record.loops) };
+    record.post(at);
+    if ompt::is_on() {
+        ompt::constructs::doacross(ompt::constructs::SOURCE, at.iter().copied());
+    }
 }
 
 #[unsafe(no_mangle)]
@@ -36,7 +42,11 @@ macro_rules! waits {
         #[allow(clippy::too_many_arguments, reason = "the interface is GCC's")]
         pub extern "C" fn $name($($parameter)*) {
             let record = record();
-            record.wait(&$numbers[..record.loops]);
+            let at = &$numbers[..record.loops];
+            record.wait(at);
+            if ompt::is_on() {
+                ompt::constructs::doacross(ompt::constructs::SINK, at.iter().copied());
+            }
         }
     };
 }
@@ -65,6 +75,7 @@ unsafe fn begin(
         let (nest, schedule) = Nest::new(counts, schedule);
         let loops = Work { space: Space::unsigned(true, 0, counts[0], 1), schedule, ..Work::default() };
         enter_with(loops, reductions, memory, Some(nest));
+        tell(place(), BEGIN);
         from.is_null() || give_next(from, to)
     }
 }

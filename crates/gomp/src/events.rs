@@ -6,6 +6,7 @@ use baton_omp::Waits;
 use baton_omp::fulfil;
 use baton_omp::tasks::{Event, Shared};
 use baton_omp::team::{Context, Team};
+use baton_omp::tool::status;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -56,6 +57,9 @@ pub extern "C" fn omp_fulfill_event(handle: usize) {
         eprintln!("libbaton_gomp: omp_fulfill_event: {handle:#x} is no event, or was fulfilled before");
         std::process::exit(1);
     };
+    if let Some(task) = open.event.record.get().filter(|_| !open.event.has_body_ended()) {
+        task.tool.task_switches(task, status::EARLY_FULFIL, None);
+    }
     // SAFETY: the event is not fulfilled, so its task is not done and holds the team open.
     unsafe { fulfil(open.team, &open.waits, &open.event) };
 }

@@ -32,6 +32,7 @@
 //! | `shown` | settings and affinity as text |
 //! | `environment` | variables that matter to the interface alone |
 //! | `variables` | variables under OpenMP's names, also those of LLVM |
+//! | `ompt` | tools that follow the program |
 //! | [`missing`] | what is not implemented |
 //! | [`kmp`] | what clang calls of LLVM's interface: `__kmpc_*` |
 //! | [`kmp_api`] | what programs call of LLVM's interface: `kmp_*` |
@@ -51,6 +52,7 @@ pub mod loops;
 pub mod memory;
 pub mod missing;
 mod nest;
+mod ompt;
 pub mod parallel;
 pub mod process;
 pub mod queries;

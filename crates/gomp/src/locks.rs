@@ -8,7 +8,8 @@
 #![allow(clippy::missing_safety_doc, reason = "programs call these; the OpenMP specification documents them")]
 
 use crate::critical::{Lock, is_plain};
-use crate::process::place;
+use crate::ompt;
+use crate::process::{has_tool, place};
 use baton_machine::{Atomic, Machine, Native};
 use baton_omp::Why;
 use baton_sync::lock::adaptive::Words;
@@ -93,6 +94,7 @@ fn in_place(word: &Word) -> Words<'_, Native, FREE> {
 
 /// Makes a lock. Returns what the program's word then holds.
 fn make(caller: &str) -> u32 {
+    has_tool();
     if is_plain() { FREE } else { make_number(caller) }
 }
 
@@ -206,8 +208,12 @@ unsafe extern "C" fn set_slowly(word: &Word, caller: Caller) {
     // Relaxed, here and below: the word's kind does not change while the program uses the lock.
     match word.load(Ordering::Relaxed) {
         FREE | HELD | AWAITED => in_place(word).lock(place().waits().of(Why::Lock)),
-        // SAFETY: by contract.
-        number => find(number, unsafe { text(caller) }).lock.lock(),
+        number => {
+            // SAFETY: by contract.
+            let caller = unsafe { text(caller) };
+            let take = || find(number, caller).lock.lock();
+            ompt::locks::set(caller, core::ptr::from_ref(word).addr(), take);
+        }
     }
 }
 
@@ -231,7 +237,10 @@ unsafe extern "C" fn unset_slowly(word: &Word, caller: Caller) {
     unsafe {
         match word.load(Ordering::Relaxed) {
             FREE | HELD | AWAITED => in_place(word).unlock(),
-            number => find(number, text(caller)).lock.unlock(),
+            number => {
+                find(number, text(caller)).lock.unlock();
+                ompt::locks::unset(text(caller), core::ptr::from_ref(word).addr());
+            }
         }
     }
 }
@@ -246,8 +255,12 @@ unsafe fn test(word: &Word, caller: Caller) -> bool {
     match word.compare_exchange(FREE, HELD, Ordering::Acquire, Ordering::Relaxed) {
         Ok(_) => true,
         Err(HELD | AWAITED) => false,
-        // SAFETY: by contract.
-        Err(number) => find(number, unsafe { text(caller) }).lock.try_lock(),
+        Err(number) => {
+            // SAFETY: by contract.
+            let caller = unsafe { text(caller) };
+            let take = || find(number, caller).lock.try_lock();
+            ompt::locks::test(caller, core::ptr::from_ref(word).addr(), take)
+        }
     }
 }
 
@@ -277,10 +290,12 @@ both! {
     omp_init_lock omp_init_lock_ (lock: u32) {
         // SAFETY: the program passes its lock, which no other thread uses yet.
         unsafe { lock.write(make("omp_init_lock")) };
+        ompt::locks::made(false, 0, lock.addr());
     }
     omp_destroy_lock omp_destroy_lock_ (lock: u32) {
         // SAFETY: the program passes its lock, which no other thread uses any more.
         destroy(unsafe { at(lock) }, "omp_destroy_lock");
+        ompt::locks::destroyed(false, lock.addr());
     }
     omp_set_lock omp_set_lock_ (lock: u32) {
         // SAFETY: the program passes its lock.
@@ -314,6 +329,8 @@ unsafe fn nest(lock: *mut NestLock, caller: Caller, wait: bool) -> i32 {
                 return 0;
             }
             (&raw mut (*lock).owner).write_volatile(me());
+        } else {
+            ompt::locks::taken_again(!wait, lock.addr());
         }
         (*lock).count += 1;
         (*lock).count
@@ -324,12 +341,14 @@ unsafe fn nest(lock: *mut NestLock, caller: Caller, wait: bool) -> i32 {
 pub unsafe extern "C" fn omp_init_nest_lock(lock: *mut NestLock) {
     // SAFETY: the program passes its lock.
     unsafe { lock.write(NestLock { word: Word::new(make("omp_init_nest_lock")), count: 0, owner: 0 }) };
+    ompt::locks::made(true, 0, lock.addr());
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_destroy_nest_lock(lock: *mut NestLock) {
     // SAFETY: the program passes its lock, which no thread uses.
     unsafe { destroy(&(*lock).word, "omp_destroy_nest_lock") };
+    ompt::locks::destroyed(true, lock.addr());
 }
 
 #[unsafe(no_mangle)]
@@ -352,6 +371,8 @@ pub unsafe extern "C" fn omp_unset_nest_lock(lock: *mut NestLock) {
         if (*lock).count == 0 {
             (&raw mut (*lock).owner).write_volatile(0);
             unset(&(*lock).word, c"omp_unset_nest_lock".as_ptr());
+        } else {
+            ompt::locks::given_back(lock.addr());
         }
     }
 }

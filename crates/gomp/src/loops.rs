@@ -3,8 +3,9 @@
 #![allow(clippy::missing_safety_doc, reason = "the compiler calls these; GCC's libgomp documents the interface")]
 
 use crate::nest::Nest;
+use crate::ompt::{self, BEGIN, END, Sync, WorkKind};
 use crate::parallel::bind;
-use crate::process::{known_place, place, runtime};
+use crate::process::{has_tool, known_place, place, runtime};
 use crate::reductions;
 use baton_machine::{Machine, Native};
 use baton_omp::share::{Work, shared_memory};
@@ -88,7 +89,29 @@ unsafe fn begin(place: &Context<Native>, loops: Work, from: *mut u64, to: *mut u
     let ordered = loops.ordered;
     place.work.set(loops);
     // SAFETY: by contract.
-    unsafe { if ordered { begin_as::<true>(from, to, place) } else { begin_as::<false>(from, to, place) } }
+    unsafe {
+        if place.record().is_some() {
+            return begin_told(from, to, place);
+        }
+        if ordered { begin_as::<true>(from, to, place) } else { begin_as::<false>(from, to, place) }
+    }
+}
+
+/// Does what [`begin_as`] does, and tells a tool.
+#[cold]
+#[inline(never)]
+unsafe extern "C" fn begin_told(from: *mut u64, to: *mut u64, place: &Context<Native>) -> bool {
+    tell(place, BEGIN);
+    // SAFETY: by contract.
+    unsafe {
+        if place.is_ordered() { begin_slowly::<true>(from, to, place) } else { begin_slowly::<false>(from, to, place) }
+    }
+}
+
+/// Tells a tool, if there is one, that the thread begins or ends its loop.
+pub(crate) fn tell(place: &Context<Native>, end: i32) {
+    let loops = place.work.get();
+    ompt::work(place, WorkKind::of_loop(loops.schedule.kind), end, loops.space.count);
 }
 
 /// Begins a loop whose work stands in the context.
@@ -301,6 +324,7 @@ macro_rules! started {
             // SAFETY: the compiler passes pointers to words of its own.
             unsafe {
                 enter_with(work($space, numbered(sched, chunk.max(0) as u64), $ordered), reductions, memory, None);
+                tell(place(), BEGIN);
                 from.is_null() || next($ordered, false, from, to)
             }
         }
@@ -317,24 +341,34 @@ started! {
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_loop_end() {
     GOMP_loop_end_nowait();
-    place().barrier(Why::Barrier);
+    barrier_behind();
+}
+
+/// Waits at the barrier at the end of a work-share.
+fn barrier_behind() {
+    let place = place();
+    ompt::sync(place, Sync::BarrierOfShare, || place.barrier(Why::Barrier));
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_loop_end_nowait() {
     // A thread that has no place in a team is in no loop.
     let Some(place) = known_place() else { return };
-    if place.in_order.get() {
-        return end_ordered(place);
+    if place.in_order.get() || place.record().is_some() {
+        return end_slowly(place);
     }
     place.leave();
 }
 
+/// Ends a loop that is ordered, or of which a tool is told.
 #[inline(never)]
-fn end_ordered(place: &Context<Native>) {
-    let (mut from, mut to) = (0, 0);
-    // SAFETY: both words are local variables of this function.
-    unsafe { next_ordered(&raw mut from, &raw mut to, place) };
+fn end_slowly(place: &Context<Native>) {
+    if place.in_order.get() {
+        let (mut from, mut to) = (0, 0);
+        // SAFETY: both words are local variables of this function.
+        unsafe { next_ordered(&raw mut from, &raw mut to, place) };
+    }
+    tell(place, END);
     place.leave();
 }
 
@@ -345,7 +379,9 @@ fn sections(count: u32) -> Work {
 
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_sections_start(count: u32) -> u32 {
-    place().enter(|| sections(count));
+    let place = place();
+    ompt::work(place, WorkKind::Sections, BEGIN, count.into());
+    place.enter(|| sections(count));
     GOMP_sections_next()
 }
 
@@ -353,6 +389,7 @@ pub extern "C" fn GOMP_sections_start(count: u32) -> u32 {
 pub unsafe extern "C" fn GOMP_sections2_start(count: u32, reductions: *mut usize, memory: *mut *mut c_void) -> u32 {
     // SAFETY: the compiler passes pointers to words of its own.
     unsafe { enter_with(sections(count), reductions, memory, None) };
+    ompt::work(place(), WorkKind::Sections, BEGIN, count.into());
     GOMP_sections_next()
 }
 
@@ -363,12 +400,15 @@ pub extern "C" fn GOMP_sections_next() -> u32 {
 
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_sections_end() {
-    GOMP_loop_end();
+    GOMP_sections_end_nowait();
+    barrier_behind();
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_sections_end_nowait() {
-    place().leave();
+    let place = place();
+    ompt::work(place, WorkKind::Sections, END, place.work.get().space.count);
+    place.leave();
 }
 
 /// Begins a scope with reductions over tasks. It is a work-share, because one thread must be told
@@ -394,12 +434,22 @@ unsafe fn combined(function: Function, data: *mut c_void, threads: u32, work: Wo
     }
 }
 
+/// Says, to a tool, that the region that the thread begins next begins with sections.
+macro_rules! tell_next {
+    (sections) => {
+        if has_tool() {
+            ompt::thread::set_next(ompt::tasks::SECTIONS, Vec::new());
+        }
+    };
+}
+
 macro_rules! combined {
-    ($($name:ident $run:literal [$($arg:ident: $type:ty),*] [$($flags:ident)?] $work:expr;)*) => {$(
+    ($($name:ident $run:literal [$($arg:ident: $type:ty),*] [$($flags:ident)?] $(@$sections:ident)? $work:expr;)*) => {$(
         #[unsafe(no_mangle)]
         #[allow(clippy::too_many_arguments, reason = "the interface is GCC's")]
         pub unsafe extern "C" fn $name(f: Function, data: *mut c_void, threads: u32, $($arg: $type,)* $($flags: u32)?) {
             $(bind($flags);)?
+            $(tell_next!($sections);)?
             // SAFETY: the compiler outlined the function for these data.
             unsafe { combined(f, data, threads, $work, $run) };
         }
@@ -424,10 +474,10 @@ combined! {
     GOMP_parallel_loop_runtime true [s: i64, e: i64, i: i64] [flags] over_by_runtime(s, e, i);
     GOMP_parallel_loop_nonmonotonic_runtime true [s: i64, e: i64, i: i64] [flags] over_by_runtime(s, e, i);
     GOMP_parallel_loop_maybe_nonmonotonic_runtime true [s: i64, e: i64, i: i64] [flags] over_by_runtime(s, e, i);
-    GOMP_parallel_sections true [count: u32] [flags] sections(count);
+    GOMP_parallel_sections true [count: u32] [flags] @sections sections(count);
     GOMP_parallel_loop_static_start false [s: i64, e: i64, i: i64, c: i64] [] over(s, e, i, ScheduleKind::Static, c);
     GOMP_parallel_loop_dynamic_start false [s: i64, e: i64, i: i64, c: i64] [] over(s, e, i, ScheduleKind::Dynamic, c);
     GOMP_parallel_loop_guided_start false [s: i64, e: i64, i: i64, c: i64] [] over(s, e, i, ScheduleKind::Guided, c);
     GOMP_parallel_loop_runtime_start false [s: i64, e: i64, i: i64] [] over_by_runtime(s, e, i);
-    GOMP_parallel_sections_start false [count: u32] [] sections(count);
+    GOMP_parallel_sections_start false [count: u32] [] @sections sections(count);
 }

@@ -1,9 +1,11 @@
 //! The functions that the compiler calls for parallel regions, barriers, `single` and `ordered`.
 #![allow(clippy::missing_safety_doc, reason = "the compiler calls these; GCC's libgomp documents the interface")]
 
+use crate::ompt;
 use crate::process::{known_place, place, runtime};
+use baton_machine::Native;
 use baton_omp::Why;
-use baton_omp::team::Function;
+use baton_omp::team::{Context, Function};
 use core::ffi::c_void;
 
 /// Notes the binding of threads that a region's flags ask for.
@@ -34,21 +36,29 @@ pub extern "C" fn GOMP_parallel_end() {
 
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_barrier() {
-    place().barrier(Why::Barrier);
+    let place = place();
+    ompt::sync(place, ompt::Sync::Barrier, || place.barrier(Why::Barrier));
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_single_start() -> bool {
-    place().single()
+    let place = place();
+    let executes = place.single();
+    ompt::constructs::single(place, executes, false);
+    executes
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_single_copy_start() -> *mut c_void {
-    place().single_copy().map_or(core::ptr::null_mut(), core::ptr::with_exposed_provenance_mut)
+    let place = place();
+    let copy = place.single_copy();
+    ompt::constructs::single(place, copy.is_none(), false);
+    copy.map_or(core::ptr::null_mut(), core::ptr::with_exposed_provenance_mut)
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_single_copy_end(data: *mut c_void) {
+    ompt::constructs::single_ends(place());
     place().copy_out(data.expose_provenance());
 }
 
@@ -56,9 +66,41 @@ pub extern "C" fn GOMP_single_copy_end(data: *mut c_void) {
 pub extern "C" fn GOMP_ordered_start() {
     // A thread that has no place in a team is in no loop.
     if let Some(place) = known_place() {
-        place.ordered();
+        ordered(place);
     }
 }
 
+/// Waits for the turn of the thread's chunk.
+#[inline(always)]
+pub(crate) fn ordered(place: &Context<Native>) {
+    #[cold]
+    #[inline(never)]
+    fn told(place: &Context<Native>) {
+        ompt::locks::acquire(ompt::LockKind::Ordered, 0, turn_of(place), || {
+            place.ordered();
+            true
+        });
+    }
+    match place.record() {
+        None => place.ordered(),
+        Some(_) => told(place),
+    }
+}
+
+/// Tells a tool, if there is one, that an ordered block ends.
+#[inline(always)]
+pub(crate) fn ordered_ends(place: &Context<Native>) {
+    if place.record().is_some() {
+        ompt::locks::released(ompt::LockKind::Ordered, turn_of(place));
+    }
+}
+
+/// By what a tool knows the turn of an ordered loop.
+fn turn_of(place: &Context<Native>) -> usize {
+    place.team.addr()
+}
+
 #[unsafe(no_mangle)]
-pub extern "C" fn GOMP_ordered_end() {}
+pub extern "C" fn GOMP_ordered_end() {
+    known_place().into_iter().for_each(ordered_ends);
+}

@@ -1,6 +1,7 @@
 //! The process's only runtime, and how it is set up before `main`.
 
 use crate::environment::{environment, is_llvms, stack};
+use crate::ompt;
 use crate::shown;
 use crate::variables::{self, variable};
 use baton_machine::discover::{Topology, allowed_cpus};
@@ -8,6 +9,7 @@ use baton_machine::native::{notices, sanitizer};
 use baton_machine::{Machine, Native};
 use baton_omp::team::Context;
 use baton_omp::threads::Body;
+use baton_omp::tool::Tool;
 use baton_omp::{NativeThreads, Runtime, Schedule, Settings, Threads};
 use std::ffi::CString;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -44,6 +46,16 @@ impl Threads for Shown {
         environment().display_affinity && (threads > 1 || is_llvms())
     }
 
+    fn tool(&self) -> Option<&'static dyn Tool> {
+        let was_on = ompt::is_on();
+        let tool = ompt::start::tool(runtime(), variable, variables::warn);
+        if was_on && tool.is_none() && !ompt::is_on() {
+            // The tool does not want to be told.
+            PLAIN.store(COULD_BE_PLAIN.load(Ordering::Relaxed), Ordering::Relaxed);
+        }
+        tool
+    }
+
     fn show(&self) {
         shown::show_affinity(place(), &shown::format());
     }
@@ -54,9 +66,24 @@ static RUNTIME: OnceLock<Runtime<Native>> = OnceLock::new();
 /// The algorithm whose locks are words in place.
 pub(crate) const IN_PLACE: &str = "adaptive";
 
-/// Whether locks are words in place, and neither a checker of races nor a scheduler must be told of
-/// them. False until the settings are known.
+/// Whether locks are words in place, and neither a checker of races nor a scheduler nor a tool must be
+/// told of them. False until the settings are known.
 pub(crate) static PLAIN: AtomicBool = AtomicBool::new(false);
+
+/// The value of [`PLAIN`] if there is no tool.
+static COULD_BE_PLAIN: AtomicBool = AtomicBool::new(false);
+
+/// Whether a tool must be told of what the calling thread does. The first call starts the tool.
+#[inline(always)]
+pub(crate) fn has_tool() -> bool {
+    #[cold]
+    #[inline(never)]
+    fn started() -> bool {
+        place();
+        ompt::is_on()
+    }
+    ompt::is_on() && started()
+}
 
 /// The runtime. The first call reads the environment; a bad BATON_OMP_* value ends the process with
 /// exit status 2.
@@ -77,9 +104,12 @@ pub fn runtime() -> &'static Runtime<Native> {
                 }
                 let page = std::env::var(notices::VARIABLE).ok().and_then(|path| CString::new(path).ok());
                 let is_told = page.is_some_and(|page| notices::open(&page)) && notices::are_heard();
+                ompt::start::look(variable, variables::warn);
+                let plain = settings.lock == IN_PLACE && !sanitizer::is_there() && !is_told;
+                COULD_BE_PLAIN.store(plain, Ordering::Relaxed);
                 // Relaxed: a thread that does not see this yet finds the same lock by the longer
                 // way.
-                PLAIN.store(settings.lock == IN_PLACE && !sanitizer::is_there() && !is_told, Ordering::Relaxed);
+                PLAIN.store(plain && !ompt::is_on(), Ordering::Relaxed);
                 Runtime::new(settings, Box::new(threads))
             }
             Err(error) => {

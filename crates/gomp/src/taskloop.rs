@@ -2,6 +2,7 @@
 #![allow(clippy::missing_safety_doc, reason = "the compiler calls these; GCC's libgomp documents the interface")]
 
 use crate::environment::environment;
+use crate::ompt::{self, BEGIN, END, Sync, WorkKind};
 use crate::process::place;
 use crate::reductions;
 use crate::tasks::{Copy, FINAL, Source, run_on_copy};
@@ -41,11 +42,12 @@ unsafe fn taskloop(function: Function, source: Source, flags: u32, asked: u64, p
         0 => Cut::into_tasks(space.count, asked, threads),
         _ => Cut::by_grain(space.count, asked, flags & STRICT != 0),
     };
-    if flags & NOGROUP != 0 {
-        if place.task_cancelled() {
-            return;
-        }
-    } else {
+    if flags & NOGROUP != 0 && place.task_cancelled() {
+        return;
+    }
+    ompt::work(place, WorkKind::Taskloop, BEGIN, space.count);
+    if flags & NOGROUP == 0 {
+        ompt::constructs::group_begins(place);
         place.begin_group(false);
         if own_reductions {
             // SAFETY: the compiler put the address of its record there.
@@ -88,8 +90,9 @@ unsafe fn taskloop(function: Function, source: Source, flags: u32, asked: u64, p
         }
     }
     if flags & NOGROUP == 0 {
-        place.end_group();
+        ompt::sync(place, Sync::Taskgroup, || place.end_group());
     }
+    ompt::work(place, WorkKind::Taskloop, END, space.count);
 }
 
 #[unsafe(no_mangle)]

@@ -3,6 +3,8 @@
 
 use crate::environment::environment;
 use crate::events;
+use crate::ompt;
+use crate::ompt::thread::Dependence;
 use crate::process::place;
 use baton_machine::Native;
 use baton_omp::tasks::depend::ALL;
@@ -11,7 +13,9 @@ use baton_omp::team::{Context, Function};
 use core::alloc::Layout;
 use core::ffi::c_void;
 
+const UNTIED: u32 = 1;
 pub(crate) const FINAL: u32 = 1 << 1;
+const MERGEABLE: u32 = 1 << 2;
 const DEPEND: u32 = 1 << 3;
 const PRIORITY: u32 = 1 << 4;
 const DETACH: u32 = 1 << 13;
@@ -119,6 +123,43 @@ pub(crate) unsafe fn depends(list: *const usize) -> Vec<Depend> {
     (0..count).map(one).collect()
 }
 
+/// The flags of OMPT for these clauses of a task.
+pub(crate) fn ompt_flags(untied: bool, mergeable: bool) -> i32 {
+    let flag = |holds: bool, flag: i32| if holds { flag } else { 0 };
+    flag(untied, 0x1000_0000) | flag(mergeable, 0x4000_0000)
+}
+
+/// The dependences of a task as a tool is told of them, from the list that [`depends`] reads.
+///
+/// # Safety
+/// As for [`depends`].
+unsafe fn dependences(list: *const usize) -> Vec<Dependence> {
+    // The first form of the list does not tell `out` from `inout`.
+    const KINDS: [i32; 6] = [IN_LIST, 1, 2, 3, 4, 7];
+    const IN_LIST: i32 = 3;
+    // SAFETY: by contract.
+    let word = |at: usize| unsafe { list.add(at).read() };
+    let one = |at: usize, kind: i32| Dependence { variable: word(at) as u64, kind };
+    if word(0) != 0 {
+        let (count, writes) = (word(0), word(1));
+        return (0..count).map(|n| one(2 + n, if n < writes { IN_LIST } else { 1 })).collect();
+    }
+    let (count, writes, sets, reads) = (word(1), word(2), word(3), word(4));
+    // SAFETY: by contract.
+    let object = |at: usize| unsafe {
+        let object = core::ptr::with_exposed_provenance::<usize>(word(at));
+        let kind = KINDS.get(object.add(1).read()).copied().unwrap_or(IN_LIST);
+        Dependence { variable: object.read() as u64, kind }
+    };
+    let kind = |n: usize| match n {
+        n if n < writes => Some(IN_LIST),
+        n if n < writes + sets => Some(4),
+        n if n < writes + sets + reads => Some(1),
+        _ => None,
+    };
+    (0..count).map(|n| kind(n).map_or_else(|| object(5 + n), |kind| one(5 + n, kind))).collect()
+}
+
 /// The dependence that an `omp_depend_t` object holds.
 ///
 /// # Safety
@@ -148,6 +189,9 @@ pub unsafe extern "C" fn GOMP_task(
     }
     let is_final = flags & FINAL != 0 || place.is_final();
     let source = Source { data, copy, bytes, align };
+    // SAFETY: the compiler passes the list of dependences if this flag is set.
+    let listed = || if flags & DEPEND == 0 { Vec::new() } else { unsafe { dependences(depend.cast()) } };
+    ompt::constructs::next_task(place, || ompt_flags(flags & UNTIED != 0, flags & MERGEABLE != 0), listed);
     if flags & (DEPEND | DETACH | PRIORITY) != 0 {
         let said = TaskClauses { is_final, deferred, flags, depend, priority, detach };
         // SAFETY: the compiler outlined the function for these data, and passes what the flags
@@ -231,7 +275,8 @@ pub(crate) fn begins_at_once(place: &Context<Native>, kind: Kind, depends: &[Dep
 
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_taskwait() {
-    place().taskwait();
+    let place = place();
+    ompt::sync(place, ompt::Sync::Taskwait, || place.taskwait());
 }
 
 #[unsafe(no_mangle)]
@@ -239,7 +284,8 @@ pub unsafe extern "C" fn GOMP_taskwait_depend(depend: *mut *mut c_void) {
     let place = place();
     if !place.task_cancelled() {
         // SAFETY: the compiler built the list of dependences.
-        place.await_dependences(&unsafe { depends(depend.cast()) });
+        let (depends, listed) = unsafe { (depends(depend.cast()), || dependences(depend.cast())) };
+        ompt::constructs::taskwait_on(place, listed, || place.await_dependences(&depends));
     }
 }
 
@@ -249,10 +295,13 @@ pub extern "C" fn GOMP_taskyield() {}
 
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_taskgroup_start() {
-    place().begin_group(false);
+    let place = place();
+    ompt::constructs::group_begins(place);
+    place.begin_group(false);
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_taskgroup_end() {
-    place().end_group();
+    let place = place();
+    ompt::sync(place, ompt::Sync::Taskgroup, || place.end_group());
 }

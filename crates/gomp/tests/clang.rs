@@ -135,3 +135,58 @@ fn variables_of_llvm_are_read_and_unknown_ones_told() {
     assert!(set(&[("KMP_SETTINGS", "1")]).0.contains("OPENMP DISPLAY ENVIRONMENT BEGIN"));
     assert_eq!(set(&[("KMP_AFFINITY", "compakt"), ("KMP_WARNINGS", "0")]).0, "");
 }
+
+/// What the tool of `tests/programs/tool.c` prints while it follows `program`; without `library` under
+/// LLVM's own.
+fn followed(folder: &Path, program: &str, library: bool, settings: &[(&str, &str)]) -> String {
+    let mut command = limited(folder, program, &[("OMP_TOOL_LIBRARIES", "./tool.so")]);
+    command.current_dir(folder).envs(settings.iter().copied());
+    let output = if library { command.env("LD_LIBRARY_PATH", folder).output() } else { command.output() }.unwrap();
+    assert!(output.status.success(), "{program} {settings:?}: {output:?}");
+    text(output)
+}
+
+#[test]
+fn a_tool_follows_programs_of_both_compilers_as_under_libomp() {
+    let Some((clang, folder)) = built() else { return };
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/tool.c");
+    let mut tool = Command::new(clang);
+    run(tool.current_dir(&folder).args(["-shared", "-fPIC", "-o", "tool.so"]).arg(source));
+    let folder = folder.path();
+    compile(clang, &[], folder, "tooled");
+    // LLVM's library passes other values than the tool expects here and there; its counts are right.
+    let counted = |text: String| text.lines().filter(|line| !line.starts_with("fault")).collect::<Vec<_>>().join("\n");
+    let theirs = counted(followed(folder, "tooled", false, &[]));
+    let ours = followed(folder, "tooled", true, &[]);
+    assert_eq!(ours.trim_end(), theirs);
+    assert!(
+        ours.contains("control 42\n") && ours.contains("\ntask dependence 1\n") && ours.ends_with("end 5\n"),
+        "{ours}"
+    );
+    for mode in ["null", "refuse"] {
+        assert_eq!(followed(folder, "tooled", true, &[("MODE", mode)]), "control -2\nsum 43\n");
+    }
+    assert_eq!(followed(folder, "tooled", true, &[("OMP_TOOL", "disabled")]), "control -2\nsum 43\n");
+    compile("gcc", &[], folder, "tooled");
+    // GCC says neither which barriers are explicit, nor what a master block is; else it is the same.
+    let barriers = |text: &str| {
+        text.replace("barrier explicit 4\nbarrier of a work-share 12\n", "barrier 8\nbarrier of a work-share 8\n")
+    };
+    let wanted = barriers(&ours).replace("control 42\n", "").replace("masked 2\n", "");
+    assert_eq!(followed(folder, "tooled", true, &[("BATON_OMP_TASKS", "team"), ("BATON_OMP_LOCK", "mcs")]), wanted);
+}
+
+#[test]
+fn a_tool_that_cannot_be_started_is_told() {
+    let Some((clang, folder)) = built() else { return };
+    std::fs::write(folder.path().join("one.c"), "#include <omp.h>\nint main(void) { return omp_get_thread_num(); }\n")
+        .unwrap();
+    run(Command::new(clang).current_dir(&folder).args(["-fopenmp", "-o", "one", "one.c"]));
+    let said = |settings: &[(&str, &str)]| String::from_utf8(ours(folder.path(), "one", settings).stderr).unwrap();
+    let missing = said(&[("OMP_TOOL_LIBRARIES", "/nowhere/tool.so:libm.so.6")]);
+    assert!(missing.contains("OMP_TOOL_LIBRARIES: `/nowhere/tool.so` cannot be loaded"), "{missing}");
+    assert!(missing.contains("`libm.so.6` has no `ompt_start_tool`"), "{missing}");
+    assert!(said(&[("OMP_TOOL", "maybe")]).contains("`maybe` is neither `enabled` nor `disabled`"));
+    let verbose = said(&[("OMP_TOOL_LIBRARIES", "libm.so.6"), ("OMP_TOOL_VERBOSE_INIT", "stderr")]);
+    assert!(verbose.contains("no tool is started"), "{verbose}");
+}

@@ -6,6 +6,7 @@
 //!
 //! | room | holds |
 //! | --- | --- |
+//! | [`tool`] | what a tool is told, and the words that it keeps |
 //! | [`threads`] | where threads come from: start, CPUs, binding |
 //! | [`places`] | places that threads are bound to, and which thread gets which |
 //! | [`crew`] | threads that the program has started itself, on any machine |
@@ -27,6 +28,7 @@
 //! | [`worksharing`] | how a thread enters a work-share, takes chunks and leaves |
 //! | `tasking` | what the threads of a team do: make, run and steal tasks, cancel |
 //! | [`tasks`] | tasks, and the lists in which they wait |
+//! | `told` | how a thread tells a tool what it does |
 //! | `closures` | regions and tasks of closures |
 
 #![warn(missing_docs)]
@@ -49,6 +51,8 @@ mod tasking;
 pub mod tasks;
 pub mod team;
 pub mod threads;
+mod told;
+pub mod tool;
 mod turns;
 pub mod waits;
 mod work;

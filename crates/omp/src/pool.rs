@@ -120,6 +120,7 @@ pub(crate) unsafe fn work<M: Machine>(begin: Begin<M>, mut waits: Waits, setting
     // SAFETY: the crowd belongs to the runtime, which outlives its threads.
     let crowd = unsafe { outermost.crowd.as_ref() };
     crowd.into_iter().for_each(Crowd::hired);
+    outermost.told.iter().for_each(|told| told.tool.thread_begins(false));
     loop {
         waits.wait::<M, u32>(Why::Idle, &worker.go, seen);
         seen = seen.wrapping_add(1);
@@ -138,6 +139,7 @@ pub(crate) unsafe fn work<M: Machine>(begin: Begin<M>, mut waits: Waits, setting
         waits = *crowd.and_then(Crowd::idle_waits).unwrap_or(&region.waits);
         let place = Context::new(team, region, worker.id, &thread.spare);
         thread.context.set((&raw const place).cast_mut());
+        place.tell_begin();
         if place.seat.is_some() {
             bind(&place, &mut bound, settings, threads);
         }
@@ -146,13 +148,18 @@ pub(crate) unsafe fn work<M: Machine>(begin: Begin<M>, mut waits: Waits, setting
         }
         if region.in_share {
             place.enter(Work::default);
+            place.tell_share();
         }
+        let mark = 0;
+        place.tell_frame(&raw const mark);
         // SAFETY: the caller of `begin` says that the function may be called with these data in
         // each thread of the team.
         unsafe { (region.function)(region.data) };
         place.join();
+        place.tell_end();
         thread.context.set((&raw const idle).cast_mut());
     }
+    outermost.told.iter().for_each(|told| told.tool.thread_ends());
     M::local().set(Use::OpenMp, 0);
     crowd.into_iter().for_each(Crowd::gone);
     // The workers of this worker's own regions end before it.

@@ -7,6 +7,7 @@ use crate::settings::{Icv, NO_LIMIT, Settings};
 use crate::share::Work;
 use crate::team::{Context, Function, League, Region, Team};
 use crate::threads::Threads;
+use crate::tool::Told;
 use crate::waits::Waits;
 use baton_machine::Ordering::{Relaxed, SeqCst};
 use baton_machine::local::Use;
@@ -137,6 +138,7 @@ impl<M: Machine> Runtime<M> {
             binding: self.places().map(Binding::initial),
             shown: false,
             reductions: 0,
+            told: self.threads.tool().map(Told::outside),
             outer: core::ptr::null(),
         }
     }
@@ -165,8 +167,12 @@ impl<M: Machine> Runtime<M> {
         M::local().at_end(Use::OpenMp, ended::<M>);
         // As in libgomp, an initial thread is bound to the first place.
         self.settings.places.iter().take(1).for_each(|cpus| self.threads.bind(cpus));
-        // SAFETY: the record was made above, and stays until the thread ends.
-        unsafe { &*thread }
+        region.told.iter().for_each(|told| told.tool.thread_begins(true));
+        // SAFETY: the context and the record were made above, and stay until the thread ends.
+        unsafe {
+            (*context).tell_initial(None);
+            &*thread
+        }
     }
 
     /// The calling thread's context.
@@ -254,6 +260,7 @@ impl<M: Machine> Runtime<M> {
         let thread = self.thread();
         // SAFETY: the thread stays in the region that it is in until this one has ended.
         let outer = unsafe { self.context() };
+        let told = outer.tell_region(asked);
         let mut size = self.size(outer, asked);
         let waits = self.settings.waits(Self::crowd(outer, size), self.usable);
         let mut pools = thread.pools.borrow_mut();
@@ -299,6 +306,7 @@ impl<M: Machine> Runtime<M> {
             binding,
             shown: self.shows(thread, level, size, binding),
             reductions: register(size),
+            told,
             outer,
         };
         let context = Box::into_raw(Box::new(Context::new(team_ref, region, 0, &thread.spare)));
@@ -310,6 +318,12 @@ impl<M: Machine> Runtime<M> {
             unsafe { &*context }.enter(|| work);
         }
         workers.iter().for_each(|worker| send(worker, team.expose_provenance(), &self.idle));
+        // SAFETY: made above.
+        unsafe { &*context }.tell_begin();
+        if region.in_share {
+            // SAFETY: made above.
+            unsafe { &*context }.tell_share();
+        }
         if region.shown {
             self.threads.show();
         }
@@ -360,6 +374,8 @@ impl<M: Machine> Runtime<M> {
         place.join();
         let team = place.team;
         place.team().keep(place.next_share.get(), place.ring.get(), place.next_barrier.get());
+        place.tell_end();
+        let told = place.region.told;
         let size = place.team().size;
         if size > 1 && place.region.counted {
             self.count_busy(place, |busy| busy - (size - 1));
@@ -374,6 +390,8 @@ impl<M: Machine> Runtime<M> {
                 thread.alone.set(Some(Owned::from_raw(team.cast_mut())));
             }
         }
+        // SAFETY: all threads have ended the region, and this thread began it.
+        told.into_iter().for_each(|told| unsafe { told.end() });
     }
 
     /// Runs a region: begins it, runs the function in the calling thread too, and ends it.
@@ -384,6 +402,8 @@ impl<M: Machine> Runtime<M> {
         // SAFETY: by contract.
         unsafe {
             self.begin(function, data, asked, share);
+            let mark = 0;
+            self.context().tell_frame(&raw const mark);
             function(data);
             self.end();
         }
@@ -404,9 +424,14 @@ impl<M: Machine> Runtime<M> {
         let team = Team::new(1, &self.settings);
         let context = Context::new(&team, region, 0, &thread.spare);
         thread.context.set((&raw const context).cast_mut());
+        // SAFETY: as above.
+        context.tell_initial(unsafe { (*outer).record() });
+        let mark = 0;
+        context.tell_frame(&raw const mark);
         body();
         // Tasks that `body` left for later are done before its context goes.
         context.finish_tasks();
+        context.tell_end();
         thread.context.set(outer);
         self.crowd.iter().for_each(|crowd| crowd.leave(busy.as_ptr()));
     }
@@ -452,6 +477,8 @@ fn ended<M: Machine>(word: usize) {
     unsafe {
         let thread = Owned::<M, Thread<M>>::from_raw(core::ptr::with_exposed_provenance_mut(word));
         let context = Box::from_raw(thread.context.get());
+        context.tell_end();
+        context.region.told.iter().for_each(|told| told.tool.thread_ends());
         context.region.crowd.as_ref().into_iter().for_each(|crowd| crowd.leave(&raw const thread.busy));
         // If a task outside of any region has an event that is not fulfilled, the team stays for
         // the thread that fulfils the event.

@@ -10,6 +10,7 @@ use crate::share::{Share, Work};
 use crate::space::StaticChunks;
 pub use crate::tasks::Function;
 use crate::tasks::{Current, List, Queue, Spare, Tally};
+use crate::tool::Told;
 use crate::waits::{Waits, Why};
 use baton_machine::Ordering::Relaxed;
 use baton_machine::{Atomic, LockNotice, Machine, Owned, Slot};
@@ -55,6 +56,8 @@ pub struct Region<M: Machine> {
     pub shown: bool,
     /// The address that was registered for reductions over the region's tasks, or zero.
     pub reductions: usize,
+    /// The tool that is told of the region; `None`: there is no tool.
+    pub told: Option<Told>,
     /// The context, in its own team, of the thread that began the region.
     pub outer: *const Context<M>,
 }
@@ -328,6 +331,12 @@ impl<M: Machine> Context<M> {
         unsafe { self.tasks.current.get().as_ref() }.unwrap_or(&self.tasks.implicit)
     }
 
+    /// The thread's implicit task.
+    #[inline(always)]
+    pub(crate) fn implicit(&self) -> &Current<M> {
+        &self.tasks.implicit
+    }
+
     /// Makes `task` the task that the thread is running; null: its implicit task. Returns the one
     /// before.
     #[inline]
@@ -408,14 +417,16 @@ impl<M: Machine> Context<M> {
     /// Waits at the barrier at the end of the region. In a cancelled region, other threads may
     /// arrive at an earlier barrier instead, so the thread goes on to further ones.
     pub fn join(&self) {
+        self.tell_join(true);
         loop {
             self.finish_tasks();
             let number = self.next_barrier.get();
             self.pass(Why::Join);
             if !self.team().cancel.has_more(number) {
-                return;
+                break;
             }
         }
+        self.tell_join(false);
     }
 
     fn pass(&self, why: Why) {

@@ -30,6 +30,12 @@ pub trait Threads: Send + Sync + 'static {
         false
     }
 
+    /// The tool that is told of threads, regions and tasks; `None`: there is none. Called before a
+    /// thread becomes an initial thread or a worker; each call returns the same.
+    fn tool(&self) -> Option<&'static dyn crate::tool::Tool> {
+        None
+    }
+
     /// Called by each thread of a region, if the user asks for it and the number or the places of its
     /// threads differ from those of the last region at the same level.
     fn show(&self) {}

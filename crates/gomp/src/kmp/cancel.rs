@@ -2,7 +2,8 @@
 
 use crate::cancel::{GOMP_cancel, GOMP_cancellation_point};
 use crate::kmp::dispatch::leave;
-use crate::kmp::ident::Ident;
+use crate::kmp::ident::{Ident, barrier_at};
+use crate::ompt;
 use crate::process::place;
 use baton_omp::Why;
 
@@ -31,6 +32,7 @@ pub extern "C" fn __kmpc_cancellationpoint(_at: *const Ident, _thread: i32, numb
 }
 
 #[unsafe(no_mangle)]
-pub extern "C" fn __kmpc_cancel_barrier(_at: *const Ident, _thread: i32) -> i32 {
-    i32::from(place().barrier_or_cancelled(Why::Barrier))
+pub extern "C" fn __kmpc_cancel_barrier(at: *const Ident, _thread: i32) -> i32 {
+    let place = place();
+    i32::from(ompt::sync(place, barrier_at(at), || place.barrier_or_cancelled(Why::Barrier)))
 }

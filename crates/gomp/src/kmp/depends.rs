@@ -1,5 +1,6 @@
 //! Dependences of tasks, as clang lists them.
 
+use crate::ompt::thread::Dependence;
 use baton_omp::tasks::Depend;
 use baton_omp::tasks::depend::ALL;
 
@@ -16,6 +17,30 @@ pub struct Listed {
 const IN: u8 = 1;
 /// The bit of `omp_all_memory`.
 const ALL_MEMORY: u8 = 0x80;
+
+/// Dependences as a tool is told of them, from the compiler's two lists.
+///
+/// # Safety
+/// As for [`read`].
+pub(crate) unsafe fn listed(lists: [(i32, *const Listed); 2]) -> Vec<Dependence> {
+    let one = |Listed { address, kind, .. }: Listed| {
+        let kind = match kind {
+            1 => 1,
+            2 => 2,
+            3 => 3,
+            4 => 4,
+            8 => 7,
+            ALL_MEMORY => 35,
+            kind if kind & ALL_MEMORY != 0 => 34,
+            _ => 3,
+        };
+        Dependence { variable: address as u64, kind }
+    };
+    // SAFETY: by contract.
+    let entries =
+        |(count, list): (i32, *const Listed)| (0..count.max(0) as usize).map(move |at| unsafe { list.add(at).read() });
+    lists.into_iter().flat_map(entries).map(one).collect()
+}
 
 /// Reads the compiler's two lists.
 ///

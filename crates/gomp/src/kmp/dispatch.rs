@@ -8,7 +8,8 @@
 use crate::kmp::bounds::{Number, count};
 use crate::kmp::ident::Ident;
 use crate::kmp::statics;
-use crate::loops::{of, runtime_schedule};
+use crate::loops::{of, runtime_schedule, tell};
+use crate::ompt::{self, BEGIN, END, WorkKind};
 use crate::process::place;
 use baton_machine::Native;
 use baton_omp::share::Work;
@@ -46,6 +47,7 @@ fn begin(space: Space, number: i32, chunk: u64) {
     let (schedule, ordered) = schedule(number, chunk);
     place.enter(|| Work { space, schedule, ordered, ..Work::default() });
     place.in_loop.set(true);
+    tell(place, BEGIN);
 }
 
 /// Leaves the loop that the thread is in, if it is in one: after the last chunk, or when the loop is
@@ -56,6 +58,7 @@ pub(crate) fn leave(place: &Context<Native>) {
             // Passes on the turn of the thread's chunk.
             while place.next_ordered_chunk().is_some() {}
         }
+        tell(place, END);
         place.leave();
     }
 }
@@ -100,6 +103,11 @@ macro_rules! loops {
         ) -> i32 {
             let place = place();
             let Some((from, to, is_last)) = next(place) else { return 0 };
+            if place.record().is_some() {
+                let kind = WorkKind::of_loop(place.work.get().schedule.kind);
+                let step = place.space().step() as i64;
+                ompt::constructs::chunk(place, kind, from, count($number::narrow(from), $number::narrow(to), step));
+            }
             // SAFETY: the compiler passes the addresses of its own variables; `last` and `stride`
             // may be null.
             unsafe {

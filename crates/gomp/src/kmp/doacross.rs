@@ -5,7 +5,8 @@
 use crate::kmp::bounds::count;
 use crate::kmp::ident::Ident;
 use crate::missing::missing;
-use crate::process::place;
+use crate::ompt::constructs;
+use crate::process::{has_tool, place};
 use baton_machine::{Atomic, Machine, Native};
 use baton_omp::Why;
 use baton_omp::share::Work;
@@ -109,6 +110,9 @@ pub unsafe extern "C" fn __kmpc_doacross_post(_at: *const Ident, _thread: i32, a
         word.fetch_add(bit, Ordering::Release);
         place().waits().wake::<Native, u32>(Why::Barrier, word);
     }
+    if has_tool() {
+        constructs::doacross(constructs::SOURCE, at.iter().map(|value| *value as u64));
+    }
 }
 
 /// Waits for an iteration; for one that the loops do not have, it does not wait.
@@ -121,9 +125,13 @@ pub unsafe extern "C" fn __kmpc_doacross_wait(_at: *const Ident, _thread: i32, a
         // Acquire: see `__kmpc_doacross_post`.
         let now = word.load(Ordering::Acquire);
         if now & bit != 0 {
-            return Native::happens_after(core::ptr::from_ref(word).cast());
+            break;
         }
         place().waits().wait::<Native, u32>(Why::Barrier, word, now);
+    }
+    Native::happens_after(core::ptr::from_ref(word).cast());
+    if has_tool() {
+        constructs::doacross(constructs::SINK, at.iter().map(|value| *value as u64));
     }
 }
 

@@ -5,7 +5,8 @@
 use crate::environment::{Environment, environment};
 use crate::kmp::ident::{Ident, number};
 use crate::kmp::pushed;
-use crate::process::{place, runtime};
+use crate::ompt;
+use crate::process::{has_tool, place, runtime};
 use baton_omp::settings::{Icv, NO_LIMIT};
 use baton_omp::team::League;
 use core::ffi::c_void;
@@ -246,6 +247,9 @@ unsafe extern "C-unwind" fn fork_teams(
     unsafe {
         let mut league = Teams::announced(Call::new(function, count, registers, stack));
         let teams = league.teams;
+        if has_tool() {
+            ompt::thread::set_next(ompt::tasks::LEAGUE, Vec::new());
+        }
         runtime().parallel(initial, (&raw mut league).cast(), teams, None);
     }
 }

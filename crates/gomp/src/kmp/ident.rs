@@ -1,5 +1,6 @@
 //! What most calls begin with: where they stand in the source, and the thread's number.
 
+use crate::ompt::{Sync, WorkKind};
 use baton_machine::{Machine, Native};
 use core::ffi::c_char;
 
@@ -12,6 +13,38 @@ pub struct Ident {
     more: [i32; 2],
     /// `;FILE;FUNCTION;LINE;COLUMN;;`, or null.
     pub source: *const c_char,
+}
+
+/// Bits of [`Ident::flags`]: where a barrier comes from, and what work it is.
+const BARRIER_EXPLICIT: i32 = 0x20;
+const BARRIER_IMPLICIT: i32 = 0x40;
+const SECTIONS: i32 = 0x400;
+const DISTRIBUTE: i32 = 0x800;
+
+/// What the compiler says of a place.
+unsafe fn flags(at: *const Ident) -> i32 {
+    // SAFETY: the compiler passes its own description, or null.
+    unsafe { at.as_ref() }.map_or(0, |at| at.flags)
+}
+
+/// The kind of the barrier at a place.
+pub(crate) fn barrier_at(at: *const Ident) -> Sync {
+    // SAFETY: the compiler passes the place.
+    match unsafe { flags(at) } {
+        flags if flags & BARRIER_EXPLICIT != 0 => Sync::BarrierExplicit,
+        flags if flags & BARRIER_IMPLICIT != 0 => Sync::BarrierOfShare,
+        _ => Sync::Barrier,
+    }
+}
+
+/// The kind of the work at a place, whose iterations are divided beforehand.
+pub(crate) fn work_at(at: *const Ident) -> WorkKind {
+    // SAFETY: the compiler passes the place.
+    match unsafe { flags(at) } {
+        flags if flags & SECTIONS != 0 => WorkKind::Sections,
+        flags if flags & DISTRIBUTE != 0 => WorkKind::Distribute,
+        _ => WorkKind::LoopStatic,
+    }
 }
 
 /// The number by which LLVM's interface knows the calling thread: from 0, and no two living threads

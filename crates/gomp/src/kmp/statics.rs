@@ -6,8 +6,9 @@
 #![allow(clippy::missing_safety_doc, reason = "the compiler calls these; LLVM documents the interface")]
 
 use crate::kmp::bounds::{Number, count, value};
-use crate::kmp::ident::Ident;
-use crate::process::place;
+use crate::kmp::ident::{Ident, work_at};
+use crate::ompt::{self, BEGIN, END};
+use crate::process::{has_tool, place};
 
 /// Numbers of schedules, without the bits of their modifiers.
 const CHUNKED: i32 = 33;
@@ -162,14 +163,21 @@ macro_rules! inits {
         #[unsafe(no_mangle)]
         #[allow(clippy::too_many_arguments, reason = "the interface is LLVM's")]
         pub unsafe extern "C" fn $init(
-            _at: *const Ident, _thread: i32, schedule: i32, last: *mut i32,
+            at: *const Ident, _thread: i32, schedule: i32, last: *mut i32,
             lower: *mut $number, upper: *mut $number, stride: *mut $signed, step: $signed, chunk: $signed,
         ) {
             let part = if schedule & !MODIFIERS > LAST_OF_TEAM { of_league() } else { of_team() };
             // SAFETY: the compiler passes the addresses of its own variables.
             unsafe {
+                if has_tool() {
+                    ompt::work(place(), work_at(at), BEGIN, count(lower.read(), upper.read(), step.into()));
+                }
                 let of = Loop { last, lower, upper, step: step.into() };
                 let round = of.give(part, Rule::of(schedule, (chunk.max(0)) as u64));
+                if has_tool() {
+                    let iterations = count(lower.read(), upper.read(), step.into());
+                    ompt::constructs::chunk(place(), work_at(at), lower.read().wide(), iterations);
+                }
                 stride.write((step as i64).wrapping_mul(round as i64) as $signed);
             }
         }
@@ -194,13 +202,16 @@ macro_rules! inits {
         #[unsafe(no_mangle)]
         #[allow(clippy::too_many_arguments, reason = "the interface is LLVM's")]
         pub unsafe extern "C" fn $both(
-            _at: *const Ident, _thread: i32, schedule: i32, last: *mut i32,
+            at: *const Ident, _thread: i32, schedule: i32, last: *mut i32,
             lower: *mut $number, upper: *mut $number, upper_of_team: *mut $number,
             stride: *mut $signed, step: $signed, chunk: $signed,
         ) {
             let (mut team_s, mut thread_s) = (0, 0);
             // SAFETY: the compiler passes the addresses of its own variables; the flags are local.
             unsafe {
+                if has_tool() {
+                    ompt::work(place(), work_at(at), BEGIN, count(lower.read(), upper.read(), step.into()));
+                }
                 of_this_team(&raw mut team_s, lower, upper, step.into());
                 upper_of_team.write(upper.read());
                 let of = Loop { last: &raw mut thread_s, lower, upper, step: step.into() };
@@ -220,7 +231,11 @@ inits! {
 }
 
 #[unsafe(no_mangle)]
-pub extern "C" fn __kmpc_for_static_fini(_at: *const Ident, _thread: i32) {}
+pub extern "C" fn __kmpc_for_static_fini(at: *const Ident, _thread: i32) {
+    if has_tool() {
+        ompt::work(place(), work_at(at), END, 0);
+    }
+}
 
 #[cfg(test)]
 mod tests {

@@ -2,17 +2,21 @@
 //! construct.
 #![allow(clippy::missing_safety_doc, reason = "the compiler calls these; LLVM documents the interface")]
 
-use crate::critical::{GOMP_critical_name_end, GOMP_critical_name_start};
-use crate::kmp::ident::{Ident, number};
-use crate::process::place;
+use crate::critical::{GOMP_critical_name_end, GOMP_critical_name_start, leave_named, take_named};
+use crate::kmp::ident::{Ident, barrier_at, number};
+use crate::ompt::{self, BEGIN, END, WorkKind, constructs};
+use crate::parallel::{ordered, ordered_ends};
+use crate::process::{has_tool, place};
 use baton_machine::{Machine, Native, Ordering};
 use baton_omp::Why;
+use baton_omp::team::Context;
 use core::ffi::c_void;
 use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
 
 #[unsafe(no_mangle)]
-pub extern "C" fn __kmpc_barrier(_at: *const Ident, _thread: i32) {
-    place().barrier(Why::Barrier);
+pub extern "C" fn __kmpc_barrier(at: *const Ident, _thread: i32) {
+    let place = place();
+    ompt::sync(place, barrier_at(at), || place.barrier(Why::Barrier));
 }
 
 /// A barrier after which one thread runs a block before the others go on. Returns 1 to that thread.
@@ -40,11 +44,17 @@ pub extern "C" fn __kmpc_barrier_master_nowait(at: *const Ident, thread: i32) ->
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_flush(_at: *const Ident) {
     Native::fence(Ordering::SeqCst);
+    if has_tool() {
+        constructs::flush();
+    }
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_single(_at: *const Ident, _thread: i32) -> i32 {
-    i32::from(place().single())
+    let place = place();
+    let executes = place.single();
+    constructs::single(place, executes, true);
+    i32::from(executes)
 }
 
 /// Hands the data of the thread that ran a single to the others, which copy them.
@@ -58,8 +68,19 @@ pub unsafe extern "C" fn __kmpc_copyprivate(
     ran: i32,
 ) {
     let place = place();
-    let from = place.hand_out((ran != 0).then(|| data.expose_provenance()));
-    if ran == 0 {
+    let wait = || hand_to_others(place, data, copy, ran != 0);
+    ompt::sync(place, ompt::Sync::Barrier, wait);
+}
+
+/// Hands the data of the thread that `ran` the single to the others.
+fn hand_to_others(
+    place: &Context<Native>,
+    data: *mut c_void,
+    copy: unsafe extern "C" fn(*mut c_void, *mut c_void),
+    ran: bool,
+) {
+    let from = place.hand_out(ran.then(|| data.expose_provenance()));
+    if !ran {
         // SAFETY: the compiler made `copy` for such data; the other thread's stay until the barrier
         // below.
         unsafe { copy(data, core::ptr::with_exposed_provenance_mut(from)) };
@@ -71,43 +92,66 @@ pub unsafe extern "C" fn __kmpc_copyprivate(
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_copyprivate_light(_at: *const Ident, _thread: i32, data: *mut c_void) -> *mut c_void {
     let own = (!data.is_null()).then(|| data.expose_provenance());
-    core::ptr::with_exposed_provenance_mut(place().hand_out(own))
+    let place = place();
+    core::ptr::with_exposed_provenance_mut(ompt::sync(place, ompt::Sync::Barrier, || place.hand_out(own)))
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_master(_at: *const Ident, _thread: i32) -> i32 {
-    i32::from(place().id == 0)
+    masked(0)
+}
+
+/// Returns 1 to the thread whose number is `filter`.
+fn masked(filter: i32) -> i32 {
+    let place = place();
+    let runs = place.id as i32 == filter;
+    if runs {
+        constructs::masked(place, BEGIN);
+    }
+    i32::from(runs)
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_masked(_at: *const Ident, _thread: i32, filter: i32) -> i32 {
-    i32::from(place().id as i32 == filter)
+    masked(filter)
 }
 
-/// Ends of blocks, at which there is nothing to do.
+/// Ends of blocks, of which only a tool is told.
 macro_rules! ends {
-    ($($name:ident)*) => {$(
+    ($($name:ident $end:expr;)*) => {$(
         #[unsafe(no_mangle)]
-        pub extern "C" fn $name(_at: *const Ident, _thread: i32) {}
+        pub extern "C" fn $name(_at: *const Ident, _thread: i32) {
+            $end(place());
+        }
     )*};
 }
 
-ends! { __kmpc_end_single __kmpc_end_master __kmpc_end_masked }
+ends! {
+    __kmpc_end_single |place| ompt::work(place, WorkKind::SingleExecutor, END, 1);
+    __kmpc_end_master |place| constructs::masked(place, END);
+    __kmpc_end_masked |place| constructs::masked(place, END);
+}
 
 #[unsafe(no_mangle)]
-pub extern "C" fn __kmpc_scope(_at: *const Ident, _thread: i32, _reserved: *mut c_void) {}
+pub extern "C" fn __kmpc_scope(_at: *const Ident, _thread: i32, _reserved: *mut c_void) {
+    ompt::work(place(), WorkKind::Scope, BEGIN, 1);
+}
 
 #[unsafe(no_mangle)]
-pub extern "C" fn __kmpc_end_scope(_at: *const Ident, _thread: i32, _reserved: *mut c_void) {}
+pub extern "C" fn __kmpc_end_scope(_at: *const Ident, _thread: i32, _reserved: *mut c_void) {
+    ompt::work(place(), WorkKind::Scope, END, 1);
+}
 
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_ordered(_at: *const Ident, _thread: i32) {
-    place().ordered();
+    ordered(place());
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_end_ordered(_at: *const Ident, _thread: i32) {
-    place().end_ordered();
+    let place = place();
+    ordered_ends(place);
+    place.end_ordered();
 }
 
 /// The words that clang reserves for the name of a critical section, zero at first. The first two
@@ -151,10 +195,12 @@ unsafe fn combiner<'a>(name: Name) -> &'a AtomicI32 {
     unsafe { AtomicI32::from_ptr(&raw mut (*name)[2]) }
 }
 
-unsafe fn reduce(at: *const Ident, thread: i32, variables: i32, name: Name) -> i32 {
+unsafe fn reduce(at: *const Ident, variables: i32, name: Name) -> i32 {
     // SAFETY: the compiler passes its own description, or null.
     let flags = unsafe { at.as_ref() }.map_or(0, |at| at.flags);
-    if place().team().size == 1 {
+    let place = place();
+    if place.team().size == 1 {
+        constructs::reduction(place, BEGIN);
         return COMBINE;
     }
     if flags & HAS_ATOMICS != 0 && variables <= FEW {
@@ -162,20 +208,24 @@ unsafe fn reduce(at: *const Ident, thread: i32, variables: i32, name: Name) -> i
     }
     // SAFETY: the compiler passes the words of the reduction's lock.
     unsafe {
-        __kmpc_critical(at, thread, name);
+        constructs::reduction(place, BEGIN);
+        take_named(name.cast());
         // Relaxed, here and below: only the thread itself finds its own number there.
         combiner(name).store(number() + 1, Relaxed);
     }
     COMBINE
 }
 
-unsafe fn end_reduce(at: *const Ident, thread: i32, name: Name) {
+unsafe fn end_reduce(name: Name) {
     // SAFETY: the compiler passes the words of the reduction's lock, which `reduce` took in this
     // thread if the thread's number stands there.
     unsafe {
         if combiner(name).load(Relaxed) == number() + 1 {
             combiner(name).store(0, Relaxed);
-            __kmpc_end_critical(at, thread, name);
+            leave_named(name.cast());
+            constructs::reduction(place(), END);
+        } else if place().team().size == 1 {
+            constructs::reduction(place(), END);
         }
     }
 }
@@ -185,7 +235,7 @@ type Combine = unsafe extern "C" fn(*mut c_void, *mut c_void);
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __kmpc_reduce(
     at: *const Ident,
-    thread: i32,
+    _thread: i32,
     variables: i32,
     _bytes: usize,
     _data: *mut c_void,
@@ -193,13 +243,13 @@ pub unsafe extern "C" fn __kmpc_reduce(
     name: Name,
 ) -> i32 {
     // SAFETY: by contract.
-    unsafe { reduce(at, thread, variables, name) }
+    unsafe { reduce(at, variables, name) }
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __kmpc_reduce_nowait(
     at: *const Ident,
-    thread: i32,
+    _thread: i32,
     variables: i32,
     _bytes: usize,
     _data: *mut c_void,
@@ -207,18 +257,18 @@ pub unsafe extern "C" fn __kmpc_reduce_nowait(
     name: Name,
 ) -> i32 {
     // SAFETY: by contract.
-    unsafe { reduce(at, thread, variables, name) }
+    unsafe { reduce(at, variables, name) }
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __kmpc_end_reduce(at: *const Ident, thread: i32, name: Name) {
     // SAFETY: by contract.
-    unsafe { end_reduce(at, thread, name) };
+    unsafe { end_reduce(name) };
     __kmpc_barrier(at, thread);
 }
 
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn __kmpc_end_reduce_nowait(at: *const Ident, thread: i32, name: Name) {
+pub unsafe extern "C" fn __kmpc_end_reduce_nowait(_at: *const Ident, _thread: i32, name: Name) {
     // SAFETY: by contract.
-    unsafe { end_reduce(at, thread, name) };
+    unsafe { end_reduce(name) };
 }

@@ -11,19 +11,25 @@ use crate::kmp::depends::{self, Listed};
 use crate::kmp::ident::{Ident, number};
 use crate::kmp::reductions;
 use crate::later;
+use crate::ompt;
+use crate::ompt::constructs::{group_begins, next_task, taskwait_on};
+use crate::ompt::thread::Dependence;
 use crate::process::place;
-use crate::tasks::begins_at_once;
+use crate::tasks::{begins_at_once, ompt_flags};
 use baton_machine::Native;
 use baton_omp::Outer;
 use baton_omp::tasks::{Clauses, Depend, Event, Kind, Shared};
 use baton_omp::team::Context;
+use baton_omp::tool::status;
 use core::alloc::Layout;
 use core::cell::{Cell, RefCell};
 use core::ffi::c_void;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Bits of a task's flags.
+const TIED: i32 = 1;
 const FINAL: i32 = 1 << 1;
+const MERGEABLE: i32 = 1 << 2;
 const DESTRUCTORS: i32 = 1 << 3;
 const PROXY: i32 = 1 << 4;
 const PRIORITY: i32 = 1 << 5;
@@ -164,6 +170,9 @@ impl Handle {
     unsafe fn run(self, cancelled: bool) {
         // SAFETY: by contract.
         unsafe {
+            if cancelled {
+                place().record().iter().for_each(|task| task.ends.store(status::CANCEL, Ordering::Relaxed));
+            }
             if !cancelled && let Some(routine) = (*self.0).routine {
                 self.head().runs.set(true);
                 routine(number(), self.0);
@@ -211,7 +220,29 @@ impl Handle {
     /// # Safety
     /// The compiler has filled the task in, and does not use it any more.
     pub(crate) unsafe fn submit(self, place: &Context<Native>, depends: Vec<Depend>, kind: Kind, deferred: bool) {
+        // SAFETY: as below.
+        unsafe { self.submit_listed(place, depends, kind, deferred, Vec::new) };
+    }
+
+    /// What a tool is told of the task's clauses.
+    fn flags_for_tool(self) -> i32 {
+        ompt_flags(!self.is(TIED), self.is(MERGEABLE))
+    }
+
+    /// Does what [`submit`](Handle::submit) does. `listed`: the dependences as a tool is told of them.
+    ///
+    /// # Safety
+    /// As for [`submit`](Handle::submit).
+    unsafe fn submit_listed(
+        self,
+        place: &Context<Native>,
+        depends: Vec<Depend>,
+        kind: Kind,
+        deferred: bool,
+        listed: impl FnOnce() -> Vec<Dependence>,
+    ) {
         let is_final = self.is_final(place);
+        next_task(place, || self.flags_for_tool(), listed);
         if self.is(PROXY) {
             self.event(place);
         }
@@ -220,7 +251,10 @@ impl Handle {
         if !deferred || begins_at_once(place, kind, &depends) {
             place.await_dependences(&depends);
             // SAFETY: by contract.
-            place.run_at_once(is_final, || unsafe { self.run(place.task_cancelled()) });
+            place.run_at_once(is_final, || unsafe {
+                Event::tell(event.as_deref(), place.record());
+                self.run(place.task_cancelled());
+            });
             if let Some(event) = event {
                 place.await_event(&event);
             }
@@ -301,7 +335,11 @@ pub unsafe extern "C" fn __kmpc_omp_task_with_deps(
     further: *const Listed,
 ) -> i32 {
     // SAFETY: the compiler passes a task that it has filled in, and both lists.
-    unsafe { Handle(task).submit(place(), depends::read([(count, list), (more, further)]), Kind::Plain, true) };
+    unsafe {
+        let lists = [(count, list), (more, further)];
+        let listed = || depends::listed(lists);
+        Handle(task).submit_listed(place(), depends::read(lists), Kind::Plain, true, listed);
+    }
     0
 }
 
@@ -310,7 +348,9 @@ pub unsafe extern "C" fn __kmpc_omp_task_with_deps(
 pub unsafe extern "C" fn __kmpc_omp_task_begin_if0(_at: *const Ident, _thread: i32, task: *mut Task) {
     let (task, place) = (Handle(task), place());
     task.head().runs.set(true);
+    next_task(place, || task.flags_for_tool(), Vec::new);
     task.head().outer.replace(Some(place.begin_included(task.is_final(place))));
+    Event::tell(task.head().event.borrow().as_ref().map(|(event, _)| &**event), place.record());
 }
 
 #[unsafe(no_mangle)]
@@ -341,8 +381,10 @@ pub unsafe extern "C" fn __kmpc_omp_wait_deps(
     more: i32,
     further: *const Listed,
 ) {
+    let (place, lists) = (place(), [(count, list), (more, further)]);
     // SAFETY: the compiler passes both lists.
-    place().await_dependences(&unsafe { depends::read([(count, list), (more, further)]) });
+    let (depends, listed) = unsafe { (depends::read(lists), || depends::listed(lists)) };
+    taskwait_on(place, listed, || place.await_dependences(&depends));
 }
 
 /// A taskwait with dependences; with `nowait` it becomes an empty task that has them.
@@ -368,7 +410,8 @@ pub unsafe extern "C" fn __kmpc_omp_taskwait_deps_51(
 
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_omp_taskwait(_at: *const Ident, _thread: i32) -> i32 {
-    place().taskwait();
+    let place = place();
+    ompt::sync(place, ompt::Sync::Taskwait, || place.taskwait());
     0
 }
 
@@ -380,12 +423,15 @@ pub extern "C" fn __kmpc_omp_taskyield(_at: *const Ident, _thread: i32, _part: i
 
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_taskgroup(_at: *const Ident, _thread: i32) {
-    place().begin_group(false);
+    let place = place();
+    group_begins(place);
+    place.begin_group(false);
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_end_taskgroup(_at: *const Ident, _thread: i32) {
-    reductions::end_group(place());
+    let place = place();
+    ompt::sync(place, ompt::Sync::Taskgroup, || reductions::end_group(place));
 }
 
 /// Makes the event by which the program completes a detached task.

@@ -5,6 +5,7 @@
 use crate::kmp::bounds::{count, value};
 use crate::kmp::ident::Ident;
 use crate::kmp::task::{Handle, Task};
+use crate::ompt::{self, BEGIN, END, Sync, WorkKind};
 use crate::process::place;
 use baton_omp::cut::Cut;
 use baton_omp::tasks::Kind;
@@ -101,14 +102,20 @@ pub unsafe extern "C" fn __kmpc_taskloop_5(
 ) {
     let pattern = Pattern { task, lower, upper, step, duplicate };
     let asked = Asked { sched, number, strict: strict != 0 };
+    let place = place();
+    // SAFETY: the compiler passes the bounds' words.
+    let iterations = unsafe { count(lower.read(), upper.read(), step) };
+    ompt::work(place, WorkKind::Taskloop, BEGIN, iterations);
     if nogroup == 0 {
-        place().begin_group(false);
+        ompt::constructs::group_begins(place);
+        place.begin_group(false);
     }
     // SAFETY: the compiler passes a pattern that it has filled in.
     unsafe { pattern.make_tasks(deferred != 0, &asked) };
     if nogroup == 0 {
-        place().end_group();
+        ompt::sync(place, Sync::Taskgroup, || place.end_group());
     }
+    ompt::work(place, WorkKind::Taskloop, END, iterations);
 }
 
 #[unsafe(no_mangle)]

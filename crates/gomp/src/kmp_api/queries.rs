@@ -7,7 +7,8 @@ use crate::cancel::GOMP_cancellation_point;
 use crate::environment::{environment, stack};
 use crate::kmp::cancel;
 use crate::kmp::ident::{Ident, number};
-use crate::process::{place, runtime};
+use crate::ompt;
+use crate::process::{has_tool, place, runtime};
 use crate::target;
 use crate::variables::{WARNINGS, variable, warn};
 use core::ffi::{CStr, c_char};
@@ -66,6 +67,11 @@ const FATAL: i32 = 2;
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __kmpc_error(at: *const Ident, severity: i32, message: *const c_char) {
+    if has_tool() {
+        // SAFETY: the compiler passes a string, or null.
+        let length = if message.is_null() { 0 } else { unsafe { CStr::from_ptr(message) }.count_bytes() };
+        ompt::constructs::error(severity, message, length);
+    }
     let text = |text: *const c_char| {
         // SAFETY: the compiler passes strings, or null.
         (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned())
@@ -99,10 +105,11 @@ pub unsafe extern "C" fn baton_llvm_get_schedule(kind: *mut u32, chunk: *mut i32
     }
 }
 
-/// No tool can be attached.
+/// Hands a command to the tool.
 #[unsafe(no_mangle)]
-pub extern "C" fn omp_control_tool(_command: i32, _modifier: i32, _argument: *mut core::ffi::c_void) -> i32 {
-    -2
+pub extern "C" fn omp_control_tool(command: i32, modifier: i32, argument: *mut core::ffi::c_void) -> i32 {
+    has_tool();
+    ompt::constructs::control(command, modifier, argument)
 }
 
 /// What `kmp_set_blocktime` set; -1: nothing.

@@ -3,13 +3,16 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `run` | a thread makes tasks, runs them, waits for them |
+//! | `events` | detached tasks |
 //! | `queueing` | tasks go into a team's lists and come out again |
 //! | `steal` | threads that find no task of their own |
 //! | `cancel` | a region or a work-share is cancelled |
 
 mod cancel;
+mod events;
 mod queueing;
 mod run;
 mod steal;
 
-pub use run::{Outer, fulfil};
+pub use events::fulfil;
+pub use run::Outer;

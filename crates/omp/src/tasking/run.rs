@@ -8,6 +8,7 @@ use crate::tasks::queue::NOT_DONE;
 use crate::tasks::task::{Clauses, Current, End, Kind, PER_THREAD, Task};
 use crate::tasks::{Data, Depend, Event, Function, Group, Shared};
 use crate::team::{Context, Team};
+use crate::tool::made;
 use crate::waits::{Waits, Why};
 use baton_machine::Ordering::{Acquire, Relaxed, SeqCst};
 use baton_machine::units::Nanos;
@@ -21,7 +22,7 @@ const LOOKS_AGAIN: Nanos = Nanos(1_000_000);
 /// Records that a task is done. `by`: the thread that ran it; `None` if the task was detached, and
 /// its event fulfilled later. After the last line the team's threads may leave the region.
 #[inline]
-fn done<M: Machine>(team: &Team<M>, by: Option<&Context<M>>, waits: &Waits, end: End<M>) {
+pub(super) fn done<M: Machine>(team: &Team<M>, by: Option<&Context<M>>, waits: &Waits, end: End<M>) {
     if M::is_checked_for_races() {
         end.happens_before();
         M::happens_before(team.tasks.order());
@@ -34,17 +35,6 @@ fn done<M: Machine>(team: &Team<M>, by: Option<&Context<M>>, waits: &Waits, end:
     end.parent.one_done(waits, released);
     end.group.iter().for_each(|group| group.tasks.one_done(waits));
     team.tasks.one_done(tally, waits, released);
-}
-
-/// Fulfils the event of a task of `team`. Any thread may do so, of the team or not.
-///
-/// # Safety
-/// The task is not done: it holds its region open, and with it the team.
-pub unsafe fn fulfil<M: Machine>(team: *const Team<M>, waits: &Waits, event: &Event<M>) {
-    if let Some(end) = event.fulfil(waits) {
-        // SAFETY: the caller says that the task is not done, and its end is recorded only here.
-        done(unsafe { &*team }, None, waits, end);
-    }
 }
 
 /// The task that a thread goes back to when a task inside it ends, or panics.
@@ -74,7 +64,8 @@ impl<M: Machine> Context<M> {
     #[inline]
     pub fn run_at_once(&self, is_final: bool, body: impl FnOnce()) {
         let group = self.current().group().cloned();
-        self.run_as(Current::new(group, is_final), self.icv.own(), body);
+        let record = made(self.record(), is_final, false);
+        self.run_as(Current::new(group, is_final, record), self.icv.own(), body);
     }
 
     /// Runs `body` as the task `task`, with its own copy of the variables: `icv`, or those of the
@@ -83,7 +74,10 @@ impl<M: Machine> Context<M> {
     fn run_as(&self, mut task: Current<M>, icv: Option<Icv>, body: impl FnOnce()) {
         let (outer, outer_icv) = self.go_into(&raw const task, icv);
         let around = Around { context: self, task: outer, icv: outer_icv };
+        let mark = 0;
+        self.tell_entered(&task, outer, &raw const mark);
         body();
+        self.tell_left(&task, outer);
         drop(around);
         if let Some(children) = task.take_children() {
             self.spare().keep_children(children);
@@ -116,8 +110,11 @@ impl<M: Machine> Context<M> {
     /// itself.
     pub fn begin_included(&self, is_final: bool) -> Outer<M> {
         let group = self.current().group().cloned();
-        let inner = Box::into_raw(Box::new(Current::new(group, is_final)));
+        let record = made(self.record(), is_final, false);
+        let inner = Box::into_raw(Box::new(Current::new(group, is_final, record)));
         let (task, icv) = self.go_into(inner, self.icv.own());
+        // SAFETY: made above.
+        self.tell_entered(unsafe { &*inner }, task, core::ptr::null());
         Outer { inner, task, icv }
     }
 
@@ -127,6 +124,8 @@ impl<M: Machine> Context<M> {
     /// # Safety
     /// It is the thread's current task.
     pub unsafe fn end_task(&self, outer: Outer<M>) {
+        // SAFETY: `begin_included` made the box, and the task is the thread's own.
+        self.tell_left(unsafe { &*outer.inner }, outer.task);
         self.go_back(outer.task, outer.icv);
         // SAFETY: `begin_included` made the box, and the task is current no longer.
         let mut task = unsafe { Box::from_raw(outer.inner) };
@@ -199,7 +198,9 @@ impl<M: Machine> Context<M> {
             group.tasks.one_more();
         }
         let Clauses { is_final, priority, depends, event, constructed } = clauses;
-        let end = End { parent, group, node: None, detached: event.is_some() };
+        let record = made(self.record(), is_final, true);
+        Event::tell(event.as_deref(), record.as_ref());
+        let end = End { parent, group, node: None, detached: event.is_some(), record };
         let mut room = self.spare().room();
         let at = room.as_mut_ptr();
         // SAFETY: writes each field of the task, in place: a task built elsewhere would be copied.
@@ -229,7 +230,8 @@ impl<M: Machine> Context<M> {
             }
             return self.add(waits, task);
         }
-        let (earlier, node) = current.with_table(|table| (table.earlier(&depends), table.enter(&depends)));
+        let (earlier, node) =
+            current.with_table(|table| (table.earlier(&depends), table.enter(&depends, task.end.record.as_ref())));
         task.end.node = Some(node.clone());
         if begins && earlier.is_empty() {
             team.tasks.made(self.tally(), true);
@@ -268,12 +270,6 @@ impl<M: Machine> Context<M> {
         }
     }
 
-    /// Waits until the event of a task that ran at once is fulfilled.
-    pub fn await_event(&self, event: &Event<M>) {
-        self.run_until(event.word(), |now| now != 0, || self.run_child(), |now| self.doze(event.word(), now));
-        M::happens_after(core::ptr::from_ref(event).cast());
-    }
-
     /// Runs a waiting task, if there is one.
     fn run_one(&self) -> bool {
         self.take_task(false, false, |_| true).map(|task| self.run_task(task)).is_some()
@@ -286,7 +282,7 @@ impl<M: Machine> Context<M> {
             M::happens_after(core::ptr::from_ref(&*task).cast());
             task.end.node.iter().for_each(|node| node.happens_after());
         }
-        let current = Current::new(task.end.group.clone(), task.is_final);
+        let current = Current::new(task.end.group.clone(), task.is_final, task.end.record.clone());
         let mut ran = false;
         self.run_as(current, task.icv, || {
             // A task that is cancelled before it begins does not run.
@@ -296,6 +292,7 @@ impl<M: Machine> Context<M> {
                 unsafe { (task.function)(task.data.as_ptr()) };
                 ran = true;
             }
+            task.tell_ended(ran);
         });
         let (event, end) = self.take_apart(task);
         match event {
@@ -303,13 +300,6 @@ impl<M: Machine> Context<M> {
             // that.
             Some(event) if ran => self.ended_with_event(&event, end),
             _ => done(self.team(), Some(self), self.waits(), end),
-        }
-    }
-
-    #[inline(never)]
-    fn ended_with_event(&self, event: &Event<M>, end: End<M>) {
-        if let Some(end) = event.body_ended(end) {
-            done(self.team(), Some(self), self.waits(), end);
         }
     }
 
@@ -339,14 +329,14 @@ impl<M: Machine> Context<M> {
     }
 
     /// Runs a waiting child of the current task, if there is one.
-    fn run_child(&self) -> bool {
+    pub(super) fn run_child(&self) -> bool {
         self.take_child().map(|task| self.run_task(task)).is_some()
     }
 
     /// Waits while `word` has the value `now`. A child of the current task may become ready
     /// meanwhile, which changes another word: where children depend on each other, the thread looks
     /// for such a child from time to time, as no other thread may be free to run it.
-    fn doze(&self, word: &M::Atomic<u32>, now: u32) {
+    pub(super) fn doze(&self, word: &M::Atomic<u32>, now: u32) {
         if self.current().has_table() {
             self.waits().wait_for::<M, u32>(Why::Task, word, now, LOOKS_AGAIN);
         } else {
@@ -363,7 +353,13 @@ impl<M: Machine> Context<M> {
     /// Calls `run` until `done` holds for `word`; where `run` finds no task, calls `rest`, which waits
     /// until the word has not the value that it is given.
     #[inline]
-    fn run_until(&self, word: &M::Atomic<u32>, done: impl Fn(u32) -> bool, run: impl Fn() -> bool, rest: impl Fn(u32)) {
+    pub(super) fn run_until(
+        &self,
+        word: &M::Atomic<u32>,
+        done: impl Fn(u32) -> bool,
+        run: impl Fn() -> bool,
+        rest: impl Fn(u32),
+    ) {
         loop {
             // Acquire: the thread sees what the tasks did before they changed the word.
             let now = word.load(Acquire);

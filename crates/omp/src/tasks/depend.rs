@@ -7,9 +7,11 @@
 
 use super::shared::Shared;
 use super::task::Task;
+use crate::tool::TaskRecord;
 use baton_machine::Ordering::Relaxed;
 use baton_machine::{Atomic, Machine, Slot};
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// A dependence: what a task declares about an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +35,8 @@ pub(crate) struct Node<M: Machine> {
     state: M::Slot<DependState<M>>,
     /// What a checker of races is told when the child begins and when it is done.
     orders: Vec<Order<M>>,
+    /// The child as a tool knows it; `None`: there is no tool.
+    record: Option<Arc<TaskRecord>>,
 }
 
 /// A child's dependence, as a checker of races is told of it.
@@ -95,9 +99,9 @@ pub(crate) struct Released<M: Machine> {
 }
 
 impl<M: Machine> Node<M> {
-    fn new(number: u64, orders: Vec<Order<M>>) -> Shared<M, Self> {
+    fn new(number: u64, orders: Vec<Order<M>>, record: Option<Arc<TaskRecord>>) -> Shared<M, Self> {
         let state = DependState { done: false, followers: Vec::new(), left: 0, held: None };
-        Shared::new(Node { number, state: M::Slot::new(state), orders })
+        Shared::new(Node { number, state: M::Slot::new(state), orders, record })
     }
 
     /// Tells a checker of races that the child begins after those on which it depends.
@@ -133,7 +137,11 @@ impl<M: Machine> Node<M> {
         let mut left = 0;
         for node in earlier {
             // SAFETY: by contract.
-            left += unsafe { node.followed_by(|| Follower::Task(this.clone())) };
+            let follows = unsafe { node.followed_by(|| Follower::Task(this.clone())) };
+            left += follows;
+            if let (1, Some(earlier), Some(later)) = (follows, &node.record, &this.record) {
+                later.tool.task_follows(earlier, later);
+            }
         }
         if left == 0 {
             return Some(task);
@@ -304,7 +312,7 @@ impl<M: Machine> Table<M> {
 
     /// Enters a new child. If it names an address both as reader and as writer, it counts as a
     /// writer.
-    pub(crate) fn enter(&mut self, depends: &[Depend]) -> Shared<M, Node<M>> {
+    pub(crate) fn enter(&mut self, depends: &[Depend], record: Option<&Arc<TaskRecord>>) -> Shared<M, Node<M>> {
         let of_all = is_of_all(depends);
         let orders = if M::is_checked_for_races() {
             depends.iter().filter(|_| !of_all).for_each(|depend| _ = self.place(depend.address));
@@ -312,7 +320,7 @@ impl<M: Machine> Table<M> {
         } else {
             Vec::new()
         };
-        let node = Node::new(self.children, orders);
+        let node = Node::new(self.children, orders, record.cloned());
         self.children += 1;
         if of_all {
             for known in &mut self.known {
@@ -358,12 +366,12 @@ mod tests {
         let earlier = |table: &Table<Native>, depends: [Depend; 1]| -> Vec<u64> {
             table.earlier(&depends).iter().map(|node| node.number).collect()
         };
-        let mut not_done = vec![table.enter(&on(8, false)), table.enter(&on(16, true))];
+        let mut not_done = vec![table.enter(&on(8, false), None), table.enter(&on(16, true), None)];
         assert_eq!(earlier(&table, on(ALL, false)), [0, 1]);
-        not_done.push(table.enter(&on(ALL, false)));
+        not_done.push(table.enter(&on(ALL, false), None));
         // An address that was named before, and a new one.
         assert_eq!((earlier(&table, on(16, true)), earlier(&table, on(24, true))), (vec![2], vec![2]));
-        not_done.push(table.enter(&on(24, true)));
+        not_done.push(table.enter(&on(24, true), None));
         assert_eq!(earlier(&table, on(24, false)), [2, 3]);
         assert_eq!(earlier(&table, on(ALL, false)), [2, 3]);
     }

@@ -3,9 +3,11 @@
 
 use super::shared::Shared;
 use super::task::End;
+use crate::tool::TaskRecord;
 use crate::waits::{Waits, Why};
 use baton_machine::Ordering::{Acquire, Relaxed, Release};
 use baton_machine::{Atomic, Machine, Slot};
+use std::sync::{Arc, OnceLock};
 
 /// The number of a group's tasks that are not done, in the bits of [`TASKS`](Count::TASKS), and above
 /// them a number that changes when one of them has become ready.
@@ -126,6 +128,8 @@ pub struct Event<M: Machine> {
     /// The task's end, which the thread that ran the body leaves for the thread that fulfils the
     /// event.
     end: M::Slot<Option<End<M>>>,
+    /// The task as a tool knows it; empty: there is no tool.
+    pub record: OnceLock<Arc<TaskRecord>>,
 }
 
 /// The body has not ended, and the event is not fulfilled.
@@ -147,7 +151,7 @@ impl<M: Machine> Event<M> {
     /// An event that is not fulfilled.
     #[expect(clippy::new_without_default, reason = "events are made one by one, on purpose")]
     pub fn new() -> Self {
-        Event { state: M::Atomic::new(PENDING), end: M::Slot::new(None) }
+        Event { state: M::Atomic::new(PENDING), end: M::Slot::new(None), record: OnceLock::new() }
     }
 
     /// Records that the body has ended. If the event is fulfilled already, returns the task's end,
@@ -182,6 +186,18 @@ impl<M: Machine> Event<M> {
         // SAFETY: both have happened, and the caller is the one that came second, so no other
         // thread accesses the end.
         unsafe { self.end.write(|at| (*at).take()) }
+    }
+
+    /// Whether the event is fulfilled. The answer is only a hint.
+    pub(crate) fn is_fulfilled(&self) -> bool {
+        // Relaxed: see above.
+        self.state.load(Relaxed) == FULFILLED
+    }
+
+    /// Whether the task's body has ended. The answer is only a hint.
+    pub fn has_body_ended(&self) -> bool {
+        // Relaxed: see above.
+        self.state.load(Relaxed) == ENDED
     }
 
     /// The word of the event, which is zero until the event is fulfilled. For a thread that ran the

@@ -6,9 +6,11 @@ use super::depend::{Depend, Node, Table};
 use super::group::{Event, Group};
 use super::shared::Shared;
 use crate::settings::Icv;
+use crate::tool::TaskRecord;
 use baton_machine::Machine;
-use core::cell::UnsafeCell;
+use core::cell::{OnceCell, UnsafeCell};
 use core::ffi::c_void;
+use std::sync::Arc;
 
 /// The number of waiting tasks for each thread at which further tasks run at once; in a single
 /// queue, running tasks count as well. Where threads steal, an explicit task has fewer: see
@@ -42,22 +44,25 @@ pub struct Current<M: Machine> {
     /// Whether the task is final, so that its children run at once.
     pub is_final: bool,
     table: UnsafeCell<Option<Box<Table<M>>>>,
+    /// The task as a tool knows it; `None`: there is no tool.
+    pub(crate) record: OnceCell<Arc<TaskRecord>>,
 }
 
 impl<M: Machine> Current<M> {
-    pub(crate) fn new(group: Option<Shared<M, Group<M>>>, is_final: bool) -> Self {
+    pub(crate) fn new(group: Option<Shared<M, Group<M>>>, is_final: bool, record: Option<Arc<TaskRecord>>) -> Self {
         Current {
             children: UnsafeCell::new(None),
             group: UnsafeCell::new(group),
             is_final,
             table: UnsafeCell::new(None),
+            record: record.map_or_else(OnceCell::new, OnceCell::from),
         }
     }
 
     /// The implicit task, which a thread of a region is in before it runs any other. With
     /// reductions over tasks it is in a group that has them.
     pub fn implicit(reductions: usize) -> Self {
-        Current::new((reductions != 0).then(|| Group::new(None, true, reductions)), false)
+        Current::new((reductions != 0).then(|| Group::new(None, true, reductions)), false, None)
     }
 
     /// Counts one more child of the task, in a word that `new` returns if it is the first one.
@@ -82,10 +87,11 @@ impl<M: Machine> Current<M> {
         self.children.get_mut().take()
     }
 
-    /// Whether the task has neither children, nor a group, nor dependences of children.
+    /// Whether the task has neither children, nor a group, nor dependences of children, nor a record.
     #[inline]
     pub(crate) fn is_empty(&mut self) -> bool {
-        self.children.get_mut().is_none() && self.group.get_mut().is_none() && self.table.get_mut().is_none()
+        let kept = self.group.get_mut().is_some() || self.table.get_mut().is_some() || self.record.get().is_some();
+        self.children.get_mut().is_none() && !kept
     }
 
     /// The innermost group that the task is in.
@@ -167,6 +173,8 @@ pub(crate) struct End<M: Machine> {
     pub(crate) node: Option<Shared<M, Node<M>>>,
     /// Whether the task has an event, so that any thread may end it.
     pub(crate) detached: bool,
+    /// The task as a tool knows it; `None`: there is no tool.
+    pub(crate) record: Option<Arc<TaskRecord>>,
 }
 
 impl<M: Machine> End<M> {

@@ -214,6 +214,7 @@ impl<M: Machine> Bare<M> {
             binding: None,
             shown: false,
             reductions: 0,
+            told: None,
             outer: core::ptr::null(),
         };
         let place = |id| {
