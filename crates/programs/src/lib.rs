@@ -16,7 +16,7 @@
 //! | [`regression`] | logistic regression as a map-reduce |
 //! | [`phases`] | programs described by instructions, parallel parts and working sets |
 //! | [`synthetic`] | synthetic programs that stand in for real ones of which a few figures are printed |
-//! | `places` | values that threads share without a lock, ordered by the program's phases |
+//! | `places` | values that threads share without a lock, ordered by phases or by flows |
 //! | [`monitor`] | a lock with a condition, under which real programs and kernels share data |
 
 pub mod distributor;

@@ -1,9 +1,9 @@
-//! Places for values that threads share by the order of their phases.
+//! Places for values that threads share without a lock.
 
 use baton_machine::{Machine, OwnedSlice, Slot};
 
-/// Data that threads share by the program's own order, not by a lock: each value has a place of its
-/// own.
+/// Data that threads share without a lock, by the program's own order or by the promise of an
+/// atomic queue with flows: each value has a place of its own.
 pub(crate) struct Places<M: Machine, T: 'static>(pub(crate) OwnedSlice<M, M::Slot<T>>);
 
 // SAFETY: the thread that reads or writes a place promises that the accesses are ordered.

@@ -3,23 +3,16 @@
 //! The workers of an atomic queue write the number of each flow's last job in a table without a
 //! lock, as no two of them have jobs of one flow: the numbers must rise.
 
-use super::hands::{FLOWS, Hand, LAST};
+use super::hands::{Hand, LAST};
 use super::{DistributorSettings, Outcome};
-use crate::packets::Traffic;
+use crate::packets::{FLOWS, Traffic};
+use crate::places::Places;
 use baton_machine::Ordering::{Relaxed, SeqCst};
-use baton_machine::{Atomic, Machine, OwnedSlice, Slot, Wait};
+use baton_machine::{Atomic, Machine, OwnedSlice, Wait};
 use baton_sync::flow::{FlowOrder, FlowQueue, Shape};
 use baton_workloads::work::Work;
 use baton_workloads::{Refused, Shared, expect, share};
 use std::sync::Arc;
-
-/// The number of a flow's last job.
-struct Last<M: Machine>(M::Slot<u64>);
-
-// SAFETY: the atomic queue gives a flow to one thread at a time, which alone uses its entry.
-unsafe impl<M: Machine> Sync for Last<M> {}
-// SAFETY: as above; the entry is a plain word.
-unsafe impl<M: Machine> Send for Last<M> {}
 
 /// A counter, alone in its lines.
 #[repr(C, align(128))]
@@ -28,8 +21,8 @@ struct Counter<M: Machine>(M::Atomic<u64>);
 struct Flows<M: Machine, F: FlowQueue<M>> {
     queue: Shared<M, F>,
     traffic: Traffic,
-    /// By flow, if the queue is atomic.
-    last: Option<OwnedSlice<M, Last<M>>>,
+    /// The number of each flow's last job, if the queue is atomic.
+    last: Option<Places<M, u64>>,
     /// Jobs that each worker has done.
     done: OwnedSlice<M, Counter<M>>,
     /// Number of jobs, once all were sent; 0 before.
@@ -66,7 +59,7 @@ impl DistributorSettings {
         }
         let queue = F::new(shape, &[]).map(share::<M, F>).map_err(Refused::because)?;
         let counter = |_| Counter(M::Atomic::new(0));
-        let table = || OwnedSlice::new(FLOWS, |_| Last(M::Slot::new(0)));
+        let table = || Places::new(FLOWS, |_| 0);
         Ok(self.bodies::<M>(Arc::new(Flows::<M, F> {
             queue,
             traffic: traffic.clone(),
@@ -99,14 +92,14 @@ impl<M: Machine, F: FlowQueue<M>> Flows<M, F> {
     /// Compares a job with the last job of its flow, and writes its number in place of that.
     fn note(&self, flow: u16, job: u64) {
         let Some(last) = &self.last else { return };
-        let last = &last[usize::from(flow)].0;
+        let flow = usize::from(flow);
         // SAFETY: an atomic queue gives a flow to one thread at a time.
         unsafe {
-            if last.read(|last| *last) >= job {
+            if last.get(flow) >= job {
                 // Relaxed: read after the run.
                 self.late.0.fetch_add(1, Relaxed);
             }
-            last.write(|last| *last = job);
+            last.set(flow, job);
         }
     }
 }

@@ -2,6 +2,7 @@
 //! one more.
 
 use super::DistributorSettings;
+use crate::packets::FLOWS;
 use baton_machine::Ordering::{Acquire, Release};
 use baton_machine::queues::QueueId;
 use baton_machine::{Atomic, Machine, Wait};
@@ -12,9 +13,6 @@ use baton_workloads::requests::DeviceQueues;
 /// The word that says that no more jobs come. A job's word is its number plus 1, because 0 is an
 /// idle slot.
 pub(super) const LAST: u64 = u64::MAX;
-
-/// Number of flows that jobs can have.
-pub(super) const FLOWS: usize = 1 << 16;
 
 /// Bytes of guest memory of the table that an atomic queue's workers have.
 pub(super) const TABLE_BYTES: usize = FLOWS * size_of::<u64>();

@@ -14,26 +14,20 @@ use super::buffers::View;
 use super::firewall::{FirewallSettings, HEADER, Input, Outcome, decide};
 use super::pool::{INSPECT, LAST, MARKS, Pool};
 use super::rules::Action;
-use baton_machine::{Machine, OwnedSlice, Slot, Wait};
+use super::traffic::FLOWS;
+use crate::places::Places;
+use baton_machine::{Machine, Wait};
 use baton_sync::flow::{FlowOrder, FlowQueue, Shape};
 use baton_sync::queue::RawQueue;
 use baton_workloads::work::Work;
 use baton_workloads::{Body, Refused, Shared, expect, share};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Number of flows.
-const FLOWS: usize = 1 << 16;
-
 /// Packets of a flow: their count, and the number of the last one, plus one.
-struct Known<M: Machine>(M::Slot<[u64; 2]>);
-
-// SAFETY: the atomic queue gives a flow to one thread at a time, which alone uses its entry.
-unsafe impl<M: Machine> Sync for Known<M> {}
-// SAFETY: as above; the entry is plain words.
-unsafe impl<M: Machine> Send for Known<M> {}
+type Known = [u64; 2];
 
 /// Bytes of guest memory of the table that filters of an atomic queue have.
-pub(super) const TABLE_BYTES: usize = FLOWS * size_of::<[u64; 2]>();
+pub(super) const TABLE_BYTES: usize = FLOWS * size_of::<Known>();
 
 /// What the threads share.
 struct Guarded<M: Machine, Q: RawQueue<M, Item = u64>, F: FlowQueue<M>> {
@@ -44,7 +38,8 @@ struct Guarded<M: Machine, Q: RawQueue<M, Item = u64>, F: FlowQueue<M>> {
     incoming: Shared<M, F>,
     /// The ways out of a filter: to the analyser, and to the sink.
     ways: [Shared<M, F>; 2],
-    table: Option<OwnedSlice<M, Known<M>>>,
+    /// By flow, if the queue is atomic.
+    table: Option<Places<M, Known>>,
     total: Mutex<Outcome>,
     wait: Wait,
 }
@@ -75,14 +70,13 @@ impl FirewallSettings {
         let new = |shape, to: &[_]| F::new(shape, to).map(share::<M, F>).map_err(Refused::because);
         let out = Shape { order: FlowOrder::Directed, ..shape };
         let ways = [new(out, &[])?, new(out, &[])?];
-        let known = |_| Known(M::Slot::new([0; 2]));
         let guarded = Arc::new(Guarded {
             input: input.clone(),
             filters,
             order: shape.order,
             incoming: new(shape, &ways)?,
             ways,
-            table: (shape.order == FlowOrder::Atomic).then(|| OwnedSlice::new(FLOWS, known)),
+            table: (shape.order == FlowOrder::Atomic).then(|| Places::new(FLOWS, |_| [0; 2])),
             total: Mutex::new(Outcome { late: Some(0), ..Outcome::new(&input.rules) }),
             pool,
             wait,
@@ -164,12 +158,12 @@ impl<M: Machine, Q: RawQueue<M, Item = u64>, F: FlowQueue<M>> Guarded<M, Q, F> {
     /// one of its flow is not counted, so that the run fails.
     fn know(&self, flow: u16, number: u64) {
         let Some(table) = &self.table else { return };
-        let known = &table[usize::from(flow)].0;
+        let flow = usize::from(flow);
         // SAFETY: an atomic queue gives a flow to one thread at a time.
         unsafe {
-            let [count, last] = known.read(|known| *known);
+            let [count, last] = table.get(flow);
             if last <= number {
-                known.write(|known| *known = [count + 1, number + 1]);
+                table.set(flow, [count + 1, number + 1]);
             }
         }
     }
@@ -212,9 +206,10 @@ impl<M: Machine, Q: RawQueue<M, Item = u64>, F: FlowQueue<M>> Guarded<M, Q, F> {
         if let Some(table) = &self.table {
             let mut counts = vec![0; FLOWS];
             (0..flow.packets).for_each(|number| counts[usize::from(traffic.flow(number))] += 1);
-            for (known, count) in table.iter().zip(counts) {
+            for (flow, count) in counts.into_iter().enumerate() {
                 // SAFETY: the threads have ended.
-                expect("packets of a flow in the filters' table", unsafe { known.0.read(|known| (*known)[0]) }, count)?;
+                let [known, _] = unsafe { table.get(flow) };
+                expect("packets of a flow in the filters' table", known, count)?;
             }
         }
         Ok(Outcome { nanoseconds: self.pool.nanoseconds(), ..found })

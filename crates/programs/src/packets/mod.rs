@@ -40,4 +40,5 @@ pub use header::{Fields, LinkType, fields};
 pub use named::{Clusters, Firewall};
 pub use pcap::Capture;
 pub use rules::{Action, Rules};
+pub(crate) use traffic::FLOWS;
 pub use traffic::{Packet, SUSPICIOUS_PORT, Traffic};

@@ -10,6 +10,9 @@ use baton_workloads::work::mix;
 use std::path::Path;
 use std::sync::Arc;
 
+/// Number of flows that packets can have.
+pub(crate) const FLOWS: usize = 1 << 16;
+
 /// A packet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Packet {
