@@ -260,16 +260,26 @@ impl Devices {
         self.packets.put(Packet { answer, wanted: true, ..packet })
     }
 
-    /// Whether a request must not leave yet, because one of `others` is a request for the same
-    /// queue that goes to another place, or that must be sent again first.
-    pub(crate) fn waits_for(&self, id: u32, others: impl Iterator<Item = u32>) -> bool {
-        let place = |packet: &Packet| (packet.device, packet.request.words[0] as u32);
+    /// Whether a request must not leave yet, because one of `others` is a request for the same queue
+    /// and direction that goes to another place or must be sent again first, or a request with the
+    /// same token for another queue: the context may know an old place of either.
+    pub(crate) fn waits_for(&self, id: u32, mut others: impl Iterator<Item = u32>) -> bool {
         let packet = self.packets.get(id);
-        packet.queue.is_some()
-            && others.map(|other| self.packets.get(other)).any(|other| {
-                other.queue == packet.queue
-                    && (place(other) != place(packet) || matches!(other.place, PacketAt::Back | PacketAt::Waiting))
-            })
+        if packet.queue.is_none() {
+            return false;
+        }
+        let place = |packet: &Packet| (packet.device, packet.request.words[0] as u32);
+        let (direction, token) = packet.order_of();
+        others.any(|other| {
+            let other = self.packets.get(other);
+            let (its, its_token) = other.order_of();
+            let same_queue = other.queue == packet.queue && direction.is_some() && its == direction;
+            let same_token = token.is_some() && its_token == token;
+            match same_queue {
+                true => place(other) != place(packet) || matches!(other.place, PacketAt::Back | PacketAt::Waiting),
+                false => same_token,
+            }
+        })
     }
 
     /// Sends a request from `cpu` to its device.

@@ -2,7 +2,9 @@
 
 use crate::base::thread::{OUTSIDE, ThreadId};
 use baton_chipfile::peripheral::port::{Answer, Hold, Request, Subject};
-use baton_machine::queues::QueueId;
+use baton_machine::device::Payload;
+use baton_machine::flows::{FlowRequest, Token};
+use baton_machine::queues::{Direction, QueueId, QueueRequest};
 
 /// Where a packet is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,6 +72,20 @@ impl Packet {
     /// A device's interrupt of a CPU, for a certain thread or for whichever thread waits for it.
     pub(super) fn interrupt(device: u32, cpu: u32, thread: Option<ThreadId>) -> Packet {
         Packet::without_answer(device, thread.unwrap_or(OUTSIDE), cpu, PacketAt::Interrupt)
+    }
+
+    /// What the request keeps its order with: its thread's requests for a queue in this direction,
+    /// and those with this token.
+    pub(super) fn order_of(&self) -> (Option<Direction>, Option<Token>) {
+        match QueueRequest::from_words(self.request.words()) {
+            Some(QueueRequest::Enqueue { .. }) => (Some(Direction::Enqueue), None),
+            Some(QueueRequest::Dequeue { .. } | QueueRequest::Flow(FlowRequest::Receive { .. })) => {
+                (Some(Direction::Dequeue), None)
+            }
+            Some(QueueRequest::Flow(asked @ FlowRequest::Send { .. })) => (Some(Direction::Enqueue), asked.token()),
+            Some(QueueRequest::Flow(asked)) => (None, asked.token()),
+            _ => (None, None),
+        }
     }
 
     /// A packet with an empty request and no answer yet.

@@ -9,6 +9,7 @@
 use baton_chipfile::config::Chip;
 use baton_chipfile::config::coherent::Topology;
 use baton_chipfile::config::device::QueueHome;
+use baton_machine::flows::FlowRequest;
 use baton_machine::queues::{Direction, QueueId};
 use std::collections::VecDeque;
 
@@ -35,6 +36,8 @@ pub(crate) struct Queue {
     pub(crate) entries: u32,
     /// Whether enqueues need credits, and whether dequeues do.
     pub(crate) credits: [bool; 2],
+    /// The request that made the queue, if it has flows.
+    pub(crate) flows: Option<FlowRequest>,
     /// Whether a group or a reducer of its device uses the queue, so that the queue cannot move.
     pub(crate) pinned: bool,
     /// Whether the queue is being moved.
@@ -46,7 +49,7 @@ pub(crate) struct Queue {
 impl Queue {
     /// The record of a new queue.
     pub(crate) fn new(at: Location, domain: u32, entries: u32, credits: [bool; 2]) -> Queue {
-        Queue { at, domain, entries, credits, pinned: false, moving: false, before: Vec::new() }
+        Queue { at, domain, entries, credits, flows: None, pinned: false, moving: false, before: Vec::new() }
     }
 }
 
@@ -107,8 +110,7 @@ pub(crate) struct Counts {
     hits: u64,
     misses: u64,
     flushes: u64,
-    /// Requests with an id that the process does not have, or must not use in this direction, and
-    /// requests for queues with flows.
+    /// Requests with an id that the process does not have, or must not use in this direction.
     pub(crate) refused: u64,
     pub(crate) moved: u64,
 }
@@ -278,6 +280,24 @@ impl Qimu {
     /// The operating system's record of the queue with this index, if the queue still exists.
     pub(crate) fn queue(&mut self, number: usize) -> Option<&mut Queue> {
         self.queues[number].as_mut()
+    }
+
+    /// The queues with flows that a process made, each with its index in the records.
+    pub(crate) fn flows_of(&self, process: u32) -> Vec<(usize, &Queue)> {
+        let queues = self.queues.iter().enumerate().filter_map(|(number, queue)| Some((number, queue.as_ref()?)));
+        queues.filter(|(_, queue)| queue.flows.is_some() && queue.domain == process).collect()
+    }
+
+    /// The owner's id of a queue.
+    pub(crate) fn id_of(&self, number: usize) -> Option<(u32, QueueId)> {
+        let process = self.queues[number].as_ref()?.domain;
+        let mut entries = self.tables.get(process as usize)?.entries.iter().flatten();
+        entries.find(|entry| entry.number == number && entry.rights.owns).map(|entry| (process, entry.id))
+    }
+
+    /// Whether a queue is being moved.
+    pub(crate) fn is_moving(&self) -> bool {
+        self.queues.iter().flatten().any(|queue| queue.moving)
     }
 
     /// Removes a queue from the records, all tables and all QTLBs. Returns its record, and the

@@ -16,7 +16,8 @@ pub(crate) struct Subjects {
     /// Threads that have something at devices: credits, a queue with flows from which they receive,
     /// or an interrupt that they asked for.
     pub(super) joined: Vec<ThreadId>,
-    /// The threads in `joined` that have ended while posted requests of theirs were under way.
+    /// The threads in `joined` that have ended while posted requests of theirs were under way, or
+    /// while a queue was being moved.
     pub(super) leaving: Vec<ThreadId>,
     /// Threads that sleep until a device interrupts them.
     pub(crate) asleep: Vec<ThreadId>,

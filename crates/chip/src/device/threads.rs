@@ -2,6 +2,7 @@
 
 use super::attached::Devices;
 use super::packet::PacketAt;
+use super::qimu::Qimu;
 use crate::base::thread::ThreadId;
 use baton_chipfile::peripheral::port::Subject;
 use baton_chipfile::peripheral::qmd::{ANY_QUEUE, Step};
@@ -20,14 +21,15 @@ impl Devices {
     }
 
     /// A thread ends: the devices take its credits and its items in hand back, and forget for what
-    /// the thread is armed, at once or when the last of its posted requests is over. This takes no
-    /// time.
+    /// the thread is armed: at once, or when the last of its posted requests is over and no queue is
+    /// being moved, since what a thread has might be in neither device then. This takes no time.
     pub(crate) fn retire(&mut self, thread: ThreadId, now: u64) {
         if !self.subjects.joined.contains(&thread) {
             return;
         }
         let posted = |id: &u32| self.packet(*id).lands.is_some() && self.packet(*id).place != PacketAt::Cancel;
-        if self.packets.of(thread).iter().any(posted) {
+        let moving = self.qimu.as_ref().is_some_and(Qimu::is_moving);
+        if moving || self.packets.of(thread).iter().any(posted) {
             self.subjects.leaving.push(thread);
             return;
         }
@@ -36,6 +38,13 @@ impl Devices {
         for device in 0..self.config.count {
             let words = [u64::from(thread), ANY_QUEUE, 0];
             let _ = self.call_at_once(device, Words { tag: Step::Retire.tag(), words }, now);
+        }
+    }
+
+    /// A move of queues is over: threads that have ended meanwhile may be retired now.
+    pub(crate) fn move_is_over(&mut self, now: u64) {
+        for thread in std::mem::take(&mut self.subjects.leaving) {
+            self.retire(thread, now);
         }
     }
 

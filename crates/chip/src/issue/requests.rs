@@ -150,6 +150,15 @@ impl Engine {
         }
     }
 
+    /// A move of queues is over: threads that have ended meanwhile are retired.
+    pub(crate) fn move_is_over(&mut self) {
+        let now = self.now;
+        if let Some(devices) = &mut self.devices {
+            devices.move_is_over(now);
+            (self.above.devices_did)(self);
+        }
+    }
+
     /// The thread was killed, and none of its requests is under way: the remaining requests are
     /// never sent, and answers that have arrived are dropped.
     pub(crate) fn drop_requests(&mut self, id: ThreadId) {

@@ -5,13 +5,13 @@ use super::Simulated;
 use super::kernel::system_call;
 use super::qimu::{ask, call_as_is, here, owned, qimu, shoot_down, touch};
 use super::thread::{Guest, assert_guest};
-use crate::device::qimu::{Location, Queue};
+use crate::device::qimu::{Location, Qimu, Queue};
 use crate::engine::current::with;
 use crate::engine::state::Engine;
 use crate::engine::thread::{Thread, ThreadState};
 use crate::os::app::App;
 use baton_chipfile::peripheral::port::Answer;
-use baton_chipfile::peripheral::qmd::Step;
+use baton_chipfile::peripheral::qmd::{Carried, Step};
 use baton_machine::device::Words;
 use baton_machine::queues::{Direction, QueueId, QueueRefusal, QueueRequest};
 
@@ -104,6 +104,9 @@ pub fn drain(guest: Guest) -> Result<u64, QueueRefusal> {
 /// forwarded by their cores; nothing is lost, doubled or reordered. Returns the number of items
 /// that were moved. Costs `os.syscall` and the calls to both devices.
 ///
+/// All queues with flows of a process move together, with the tokens of their items in hand, as a
+/// token is of use for all of them.
+///
 /// # Errors
 /// If the caller did not create the queue; if the queue is being moved or belongs to a group or a
 /// reducer; if there is no such device, or no room in it.
@@ -127,9 +130,22 @@ fn move_to(queue: QueueId, to: u32) -> Result<u64, QueueRefusal> {
     if record.at.device == to {
         return Ok(0);
     }
-    qimu(|qimu| qimu.queue(number).map(|queue| queue.moving = true));
-    let moved = carry(queue, number, &record, to);
-    qimu(|qimu| qimu.queue(number).map(|queue| queue.moving = false));
+    let own =
+        |qimu: &mut Qimu| qimu.flows_of(record.domain).into_iter().map(|(number, of)| (number, of.clone())).collect();
+    let group: Vec<(usize, Queue)> = if record.flows.is_some() { qimu(own).unwrap_or_default() } else { Vec::new() };
+    let numbers: Vec<usize> = group.iter().map(|(number, _)| *number).chain([number]).collect();
+    let mark = |moving| {
+        let each = |qimu: &mut Qimu| {
+            for &number in &numbers {
+                qimu.queue(number).into_iter().for_each(|queue| queue.moving = moving);
+            }
+        };
+        qimu(each);
+    };
+    mark(true);
+    let moved = if group.is_empty() { carry(number, &record, to) } else { carry_flows(&group, to) };
+    mark(false);
+    with(Engine::move_is_over);
     moved
 }
 
@@ -146,7 +162,7 @@ fn surely(device: u32, what: Step, words: [u64; 3]) -> Answer {
     answer
 }
 
-fn carry(id: QueueId, number: usize, record: &Queue, to: u32) -> Result<u64, QueueRefusal> {
+fn carry(number: usize, record: &Queue, to: u32) -> Result<u64, QueueRefusal> {
     let Queue { at: from, entries, credits, .. } = *record;
     let asked = QueueRequest::Allocate { entries, queues: 1, enqueue_credits: credits[0], dequeue_credits: credits[1] };
     let new = Location { device: to, queue: QueueId(ask(to, asked)? as u32) };
@@ -171,14 +187,103 @@ fn carry(id: QueueId, number: usize, record: &Queue, to: u32) -> Result<u64, Que
         }
     }
     surely(to, Step::Open, [now, 0, 0]);
-    qimu(|qimu| {
-        qimu.counts.moved += 1;
-        if let Some(queue) = qimu.queue(number) {
-            queue.at = new;
-            queue.before.push(from);
-        }
-    });
-    touch(here().0, id);
+    arrives(number, new);
     surely(from.device, Step::SendOn, [old, now, u64::from(to)]);
     Ok(frozen.value)
+}
+
+/// Records that a queue is at a new place.
+fn arrives(number: usize, new: Location) {
+    let id = qimu(|qimu| {
+        qimu.counts.moved += 1;
+        if let Some(queue) = qimu.queue(number) {
+            let before = std::mem::replace(&mut queue.at, new);
+            queue.before.push(before);
+        }
+        qimu.id_of(number)
+    });
+    if let Some(Some((process, id))) = id {
+        touch(process, id);
+    }
+}
+
+/// Moves all queues with flows of a process. Consumers come first: they reserve their tokens, and if
+/// the new device has not enough of these, or no room, nothing has changed.
+fn carry_flows(group: &[(usize, Queue)], to: u32) -> Result<u64, QueueRefusal> {
+    let (mut items, mut new, mut rows) = (0, Vec::new(), Vec::new());
+    for (_, Queue { flows, .. }) in group {
+        let made = flows.ok_or(QueueRefusal::Refused).and_then(|asked| ask(to, QueueRequest::Flow(asked)));
+        match made {
+            Ok(id) => {
+                surely(to, Step::Close, [id, 0, 0]);
+                new.push(QueueId(id as u32));
+            }
+            Err(why) => return give_up(to, &new, why),
+        }
+    }
+    let closed = group.iter().map(|(_, queue)| surely(queue.at.device, Step::Close, [queue.at.queue.0.into(), 0, 0]));
+    let closed: Vec<Answer> = closed.collect();
+    for ((_, queue), Answer { value, more: [count, _], .. }) in group.iter().zip(closed) {
+        items += value;
+        rows.push(tables(queue.at, count));
+    }
+    let reserves = |row: &Carried| matches!(row, Carried::Uses(_) | Carried::Consumer { .. });
+    let map: Vec<(QueueId, QueueId)> = group.iter().map(|(_, old)| old.at.queue).zip(new.iter().copied()).collect();
+    for first in [true, false] {
+        for (&queue, rows) in new.iter().zip(&rows) {
+            for row in rows.iter().filter(|row| reserves(row) == first) {
+                let answer = step(to, Step::SetRow, row_words(queue, renamed(*row, &map)));
+                if first && answer.status != 0 {
+                    for (_, Queue { at, .. }) in group {
+                        surely(at.device, Step::Open, [at.queue.0.into(), 0, 0]);
+                    }
+                    return give_up(to, &new, QueueRefusal::NoRoom);
+                }
+                assert_eq!(answer.status, 0, "{row:?} at device {to}");
+            }
+        }
+    }
+    new.iter().for_each(|queue| _ = surely(to, Step::Open, [queue.0.into(), 0, 0]));
+    for ((number, _), &queue) in group.iter().zip(&new) {
+        arrives(*number, Location { device: to, queue });
+    }
+    for ((_, Queue { at, .. }), queue) in group.iter().zip(&new) {
+        surely(at.device, Step::SendOn, [at.queue.0.into(), queue.0.into(), to.into()]);
+    }
+    Ok(items)
+}
+
+/// Releases queues to which nothing has moved.
+fn give_up(device: u32, queues: &[QueueId], why: QueueRefusal) -> Result<u64, QueueRefusal> {
+    for queue in queues {
+        ask(device, QueueRequest::Release(*queue))?;
+    }
+    Err(why)
+}
+
+/// Reads the tables of a closed queue with flows, which have `count` rows.
+fn tables(at: Location, count: u64) -> Vec<Carried> {
+    let row = |number: u64| {
+        let Answer { value, more: [second, kind], .. } = surely(at.device, Step::Row, [at.queue.0.into(), number, 0]);
+        Carried::from_words([value, second], kind as u32).expect("a device's row")
+    };
+    (0..count).map(row).collect()
+}
+
+/// The words of a step that writes a row.
+fn row_words(queue: QueueId, row: Carried) -> [u64; 3] {
+    let ([first, second], kind) = row.to_words();
+    [u64::from(queue.0) | u64::from(kind) << 32, first, second]
+}
+
+/// A row as the new device has it: items that wait in reorder buffers are for the queues there.
+fn renamed(row: Carried, queues: &[(QueueId, QueueId)]) -> Carried {
+    match row {
+        Carried::Output { to, item, flow } => {
+            // A queue that was released has no new id, and the old one is no queue of the new device.
+            let new = queues.iter().find(|(old, _)| *old == to).map_or(QueueId(u32::MAX), |(_, new)| *new);
+            Carried::Output { to: new, item, flow }
+        }
+        other => other,
+    }
 }

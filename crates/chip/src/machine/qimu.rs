@@ -15,7 +15,7 @@ use crate::machine::kernel::kernel;
 use baton_chipfile::peripheral::port::{Answer, Request, Subject};
 use baton_machine::device::{Payload, Refusal, Words};
 use baton_machine::flows::FlowRequest;
-use baton_machine::queues::{Combine, Direction, Mode, QueueId, QueueRefusal, QueueRequest};
+use baton_machine::queues::{Combine, Direction, Mode, Operand, QueueId, QueueRefusal, QueueRequest};
 use baton_memory::Access;
 use std::alloc::Layout;
 
@@ -51,13 +51,13 @@ pub(super) struct Aimed {
 /// table by a load of the core.
 pub(super) fn translate(words: Words) -> Result<Option<Aimed>, QueueRefusal> {
     let (operand, direction) = match QueueRequest::from_words(words) {
-        Some(QueueRequest::Enqueue { to, .. }) => (to, Direction::Enqueue),
-        Some(QueueRequest::Dequeue { from }) => (from, Direction::Dequeue),
-        // Queues with flows have no ids of programs.
-        Some(QueueRequest::Flow(_)) => {
-            qimu(|qimu| qimu.counts.refused += 1);
-            return Err(QueueRefusal::Refused);
+        Some(QueueRequest::Enqueue { to, .. } | QueueRequest::Flow(FlowRequest::Send { to, .. })) => {
+            (to, Direction::Enqueue)
         }
+        Some(QueueRequest::Dequeue { from } | QueueRequest::Flow(FlowRequest::Receive { from })) => {
+            (from, Direction::Dequeue)
+        }
+        Some(QueueRequest::Flow(FlowRequest::Complete { queue, .. })) => (Operand::of(queue), Direction::Dequeue),
         _ => return Ok(None),
     };
     let direction = if let Mode::TakeCredits(of) | Mode::Arm(of) = operand.mode { of } else { direction };
@@ -157,10 +157,14 @@ pub(super) fn call(device: u32, words: Words) -> Answer {
             | QueueRequest::Balance { .. }
             | QueueRequest::Reduce { .. }),
         ) => ask(device, asked),
-        Some(asked @ QueueRequest::Flow(FlowRequest::Make { .. })) if !translated => ask(device, asked),
-        Some(asked @ QueueRequest::Flow(FlowRequest::Bind { .. })) if !translated => {
-            ask(device, asked).inspect(|_| joins())
-        }
+        Some(QueueRequest::Flow(asked @ FlowRequest::Make { .. })) => match translated {
+            true => make(device, asked),
+            false => ask(device, QueueRequest::Flow(asked)),
+        },
+        Some(asked @ QueueRequest::Flow(FlowRequest::Bind { queue, weight, most })) => match translated {
+            true => bind(queue, weight, most),
+            false => ask(device, asked).inspect(|_| joins()),
+        },
         Some(QueueRequest::Enqueue { .. } | QueueRequest::Dequeue { .. } | QueueRequest::Flow(_)) | None => {
             if running() != OUTSIDE {
                 kernel(call_price(device));
@@ -179,15 +183,25 @@ pub(super) fn joins() {
 
 /// Joins the credits of a queue that the process made, or that it was granted for this direction.
 fn join(id: QueueId, direction: Direction, weight: u32) -> QueueAnswer {
+    enrol(id, direction, |queue| QueueRequest::Join { queue, direction, weight })
+}
+
+/// Binds the calling thread to a queue with flows that the process made, or that it was granted.
+fn bind(id: QueueId, weight: u16, most: u16) -> QueueAnswer {
+    enrol(id, Direction::Dequeue, |queue| QueueRequest::Flow(FlowRequest::Bind { queue, weight, most }))
+}
+
+/// Asks a queue's device for something that the calling thread will have there. `asked` gives the
+/// request for the device's own id.
+fn enrol(id: QueueId, direction: Direction, asked: impl Fn(QueueId) -> QueueRequest) -> QueueAnswer {
     let (process, _) = here();
     let (number, rights) = qimu(|qimu| qimu.find(process, id)).flatten().ok_or(QueueRefusal::NoQueue)?;
     let queue = qimu(|qimu| qimu.queue(number).cloned()).flatten().ok_or(QueueRefusal::NoQueue)?;
     if !rights.may[direction as usize] || queue.moving {
         return Err(QueueRefusal::Refused);
     }
-    let asked = QueueRequest::Join { queue: queue.at.queue, direction, weight };
     let subject = Subject { domain: queue.domain, ..subject() };
-    said(call_for(queue.at.device, asked.to_words(), subject)).inspect(|_| joins())
+    said(call_for(queue.at.device, asked(queue.at.queue).to_words(), subject)).inspect(|_| joins())
 }
 
 /// Gives the process a table in guest memory, if it has none.
@@ -237,6 +251,37 @@ fn allocate(named: u32, entries: u32, queues: u32, credits: [bool; 2]) -> QueueA
             }
             QueueRefusal::NoRoom
         });
+    }
+    Err(QueueRefusal::NoRoom)
+}
+
+/// Makes a queue with flows. Tokens are of use for all queues with flows of their process, so these
+/// are all at one device: the first of them decides at which.
+fn make(named: u32, asked: FlowRequest) -> QueueAnswer {
+    let (process, cpu) = here();
+    let core = chip(|chip| chip.core_of(cpu).0);
+    let home =
+        || qimu(|qimu| qimu.flows_of(process).first().map(|(_, queue)| (queue.at.device, queue.moving))).flatten();
+    let devices = match home() {
+        Some((_, true)) => return Err(QueueRefusal::Refused),
+        Some((device, _)) => vec![device],
+        None => qimu(|qimu| qimu.homes(core, named)).unwrap_or_default(),
+    };
+    for device in devices {
+        let queue = match ask(device, QueueRequest::Flow(asked)) {
+            Err(QueueRefusal::NoRoom) => continue,
+            said => QueueId(said? as u32),
+        };
+        // Meanwhile other threads of the process may have made or moved such queues.
+        let fits = home().is_none_or(|now| now == (device, false));
+        let made = Queue { flows: Some(asked), ..Queue::new(Location { device, queue }, process, 0, [false; 2]) };
+        return match if fits { enter(process, vec![made]) } else { None } {
+            Some(id) => Ok(id.0.into()),
+            None => {
+                let _ = ask(device, QueueRequest::Release(queue));
+                if fits { Err(QueueRefusal::NoRoom) } else { make(named, asked) }
+            }
+        };
     }
     Err(QueueRefusal::NoRoom)
 }

@@ -11,6 +11,7 @@ mod posted;
 mod qimu;
 mod random;
 mod random_crowd;
+mod random_flows;
 mod ways;
 mod weights;
 

@@ -4,10 +4,11 @@
 use super::queues::{Body, allocate, chip, device, run};
 use super::{count, dequeue, enqueue, word};
 use baton_chip::{Chip, Simulated, act, moving};
-use baton_machine::Machine;
 use baton_machine::device::{Device, Ticket};
-use baton_machine::queues::{Direction, Mode, Operand, QueueId, QueueRefusal, QueueRequest};
+use baton_machine::flows::{FlowOrder, FlowRequest, Flows, InHand, Of};
+use baton_machine::queues::{Direction, Mode, Operand, QueueDevice, QueueId, QueueRefusal, QueueRequest};
 use baton_machine::units::Cycles;
+use baton_machine::{Devices, Machine};
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -141,6 +142,93 @@ fn credits_move_with_their_queue() {
         let outcome = run(&three(&[pointers]), 1, vec![(0, Box::new(body))]).expect("it ends");
         assert_eq!(count(&outcome, "no_credit"), 1, "{pointers}");
     }
+}
+
+/// A thread that is killed while its queue moves leaves nothing behind, whatever was copied before:
+/// its credits come back, and each of its items in hand goes back to the queue.
+#[test]
+fn what_a_thread_had_comes_back_when_it_ends_while_its_queue_moves() {
+    for at in (0..40).map(|turn| 1_000 + 151 * turn) {
+        let body = move || {
+            let asked = QueueRequest::Allocate { entries: 8, queues: 1, enqueue_credits: true, dequeue_credits: false };
+            let credited = QueueId(word(device().call(asked)) as u32);
+            let flows = || Simulated::first::<QueueDevice>().expect("one");
+            let make = FlowRequest::Make { entries: 8, order: FlowOrder::Atomic, window: 8, dead: InHand::PutBack };
+            let queue = QueueId(flows().configure(make).expect("room").word as u32);
+            let send = |item: u64| {
+                let of = FlowRequest::Send { to: Operand::of(queue), item, flow: item as u16, of: Of::None };
+                flows().ask(of).wait().expect("room")
+            };
+            (0..4).for_each(|item| _ = send(item));
+            let bind = move |most| flows().configure(FlowRequest::Bind { queue, weight: 1, most });
+            let receive =
+                move || flows().ask(FlowRequest::Receive { from: Operand::of(queue) }).wait().expect("an item");
+            let join = QueueRequest::Join { queue: credited, direction: Direction::Enqueue, weight: 1 };
+            let take = Operand { mode: Mode::TakeCredits(Direction::Enqueue), ..Operand::of(credited) };
+            let victim = act::spawn(super::queues::on(1), move || {
+                word(device().call(join));
+                bind(3).expect("tokens");
+                let items = [0; 3].map(|_| receive().word);
+                act::delay(Cycles(1_000));
+                assert_eq!((items, device().request(QueueRequest::Dequeue { from: take }).wait()), ([0, 1, 2], Ok(8)));
+                act::delay(Cycles(1_000_000));
+            });
+            let killer = act::spawn(super::queues::on(2), move || {
+                act::delay(Cycles(20_000 + at));
+                act::kill(victim);
+            });
+            act::delay(Cycles(20_000));
+            for (turn, what) in [credited, queue, credited, queue].into_iter().enumerate() {
+                moving::migrate(what, 1 + turn as u32 / 2).expect("there is room");
+            }
+            [victim, killer].into_iter().for_each(act::join);
+            word(device().call(join));
+            act::delay(Cycles(1_000));
+            assert_eq!(device().request(QueueRequest::Dequeue { from: take }).wait(), Ok(8), "killed at {at}");
+            bind(4).expect("tokens");
+            assert_eq!([0; 4].map(|_| receive().word), [0, 1, 2, 3], "killed at {at}");
+        };
+        let outcome = run(&three(&["device.call=20"]), 1, vec![(0, Box::new(body))]).expect("it ends");
+        // The main thread ends with four in hand.
+        assert_eq!((count(&outcome, "put_back"), count(&outcome, "given_up")), (3 + 4, 0), "killed at {at}");
+    }
+}
+
+/// All queues with flows of a process are at one device, and move together; another process's stay.
+/// Without room for all, or without tokens for their consumers, nothing has changed.
+#[test]
+fn queues_with_flows_of_a_process_are_at_one_device() {
+    let body = || {
+        let flows = || Simulated::first::<QueueDevice>().expect("one");
+        let make = |entries| FlowRequest::Make { entries, order: FlowOrder::Parallel, window: 1, dead: InHand::GiveUp };
+        let made = |entries| flows().configure(make(entries)).map(|given| QueueId(given.word as u32));
+        let [first, second] = [made(1000), made(16)].map(|queue| queue.expect("room"));
+        let of = |to, item| flows().ask(FlowRequest::Send { to: Operand::of(to), item, flow: 1, of: Of::None }).wait();
+        let all = |queue| moving::home_of(queue).zip(moving::home_of(first));
+        assert_eq!(moving::migrate(second, 2), Ok(0));
+        assert_eq!(all(second), Some((2, 2)));
+        let third = made(16).expect("where the others are");
+        assert_eq!(all(third), Some((2, 2)));
+        assert_eq!(made(1100), Err(QueueRefusal::NoRoom), "there is room elsewhere, but not for one of these");
+        of(first, 7).expect("room");
+        of(third, 8).expect("room");
+        flows().configure(FlowRequest::Bind { queue: third, weight: 1, most: 3 }).expect("tokens");
+        // Another queue leaves too little room at one device.
+        let plain = allocate(1100, 1);
+        assert_eq!(moving::home_of(plain), Some(0));
+        assert_eq!(moving::migrate(first, 0), Err(QueueRefusal::NoRoom));
+        assert_eq!(all(third), Some((2, 2)));
+        assert_eq!(moving::migrate(first, 1), Ok(2));
+        let given = flows().ask(FlowRequest::Receive { from: Operand::of(third) }).wait().expect("it came along");
+        assert_eq!(given.word, 8);
+        assert_eq!(device().call(QueueRequest::Release(first)), Ok(1));
+        assert_eq!(moving::migrate(third, 0), Ok(0), "now there is room");
+        // A queue that is gone is no place for what is sent on; the others are.
+        let on = |to| FlowRequest::Send { to: Operand::of(to), item: 9, flow: 1, of: Of::Last(given.token) };
+        assert_eq!(flows().ask(on(first)).wait(), Err(QueueRefusal::NoQueue));
+        assert!(flows().ask(on(second)).wait().is_ok());
+    };
+    run(&three(&[]), 1, vec![(0, Box::new(body))]).expect("it ends");
 }
 
 /// The producer uses two queues by turns, and its context keeps one translation, so it walks for

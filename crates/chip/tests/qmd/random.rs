@@ -30,7 +30,7 @@ impl Dice {
 
 /// Whether queues stay at their device.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Queues {
+pub(super) enum Queues {
     Stay,
     Move,
 }
@@ -38,7 +38,7 @@ enum Queues {
 /// A chip whose queue devices have random settings. Where queues move, there are several devices,
 /// each hardware context has request buffers of its own at each device, and a QIMU, which
 /// translates the queue ids of programs.
-fn chip(dice: &mut Dice, queues: Queues) -> Chip {
+pub(super) fn chip(dice: &mut Dice, queues: Queues) -> Chip {
     let on_mesh = dice.below(2) == 0;
     let text = match on_mesh {
         true => include_str!("../../../../chips/caf64.toml"),

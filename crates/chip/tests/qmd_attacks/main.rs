@@ -1,5 +1,24 @@
 //! Attacks on CAF's queue device: what a program may not do, and what others must not notice of it.
+//!
+//! What was found wrong with the device of paper 4, and the test that shows that it is mended:
+//!
+//! | found | test |
+//! | --- | --- |
+//! | 1: any process cuts off any other | `threads::a_stranger_configures_nothing_of_anothers`, `threads::a_guard_thread_drains_its_own_process_alone`, `threads::a_foreign_process_gets_the_answer_that_an_unknown_id_gets`, `flows::another_processs_queue_with_flows_is_unknown` |
+//! | 2: credits belong to the CPU | `threads::credits_belong_to_the_thread` |
+//! | 3: credits are not bounded, and never come back | `threads::a_hoarder_keeps_its_share_and_the_others_have_theirs`, `threads::credits_of_a_thread_that_has_ended_come_back`, `threads::credits_of_a_killed_thread_come_back`, `threads::the_timer_takes_hoarded_credits_back`, `threads::threads_that_join_and_do_not_ask_leave_each_other_a_credit` |
+//! | 4: a granted queue has no credits, a grant is for ever | `threads::a_granted_queue_comes_with_its_credits`, `threads::a_grant_that_is_revoked_is_gone`, `flows::a_granted_queue_with_flows_can_be_taken_back` |
+//! | 5: no order across priorities | `threads::one_threads_items_of_a_queue_keep_their_order_across_priorities` |
+//! | 6: a request for credits waits behind a dequeue | `threads::a_request_for_credits_waits_for_no_dequeue` |
+//! | 7: more threads than contexts wait a time slice more | `threads::more_threads_than_contexts_wait_for_no_time_slice` |
+//! | 8: younger stores never pass | `qmd`: `models::younger_stores_pass_posted_enqueues` |
+//! | 8: a queue that moves loses the turn of its credits | `baton-chipfile`: `credits::tests::a_turn_of_weighted_round_robin_is_not_lost_by_a_move` |
+//! | 8: a dead worker blocks a reducer, which adds floating-point numbers alone | `threads::a_reducer_goes_on_without_a_worker_that_is_gone`; `baton-chipfile`: `needed::a_reducer_combines_as_it_was_told` |
+//! | 8: a refusal names no option | `baton-cli`: `wrong_input::wrong_input_is_explained` |
+//! | 8: a request without a credit is acknowledged, in the paper it is not | `a_flood_without_credits_is_dropped_and_counted` |
+//! | 8: conservation of credits is checked in debug builds alone | `threads::a_hoarder_keeps_its_share_and_the_others_have_theirs` sets `device.qmd.check` |
 
+mod flows;
 mod processes;
 mod threads;
 

@@ -6,10 +6,12 @@ use super::processes::{count, processes, with};
 use super::shared::{allocate, chip, on};
 use super::{Body, ask, call, device, get, put, run};
 use baton_chip::{App, Simulated, act, moving};
-use baton_machine::Machine;
 use baton_machine::device::{Device, Ticket};
 use baton_machine::queues::{Combine, Direction, Mode, Operand, QueueId, QueueRefusal, QueueRequest};
 use baton_machine::units::Cycles;
+use baton_machine::{Machine, Wait};
+use baton_sync::queue::RawQueue;
+use baton_sync::queue::qmd::Qmd;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
@@ -316,6 +318,32 @@ fn a_request_for_credits_waits_for_no_dequeue() {
         assert_eq!(stuck.wait(), Ok(3));
     };
     run(&chip(&[]), vec![(0, Box::new(body))]).expect("it ends");
+}
+
+/// A consumer blocks on the CPU that its producer needs. Its request is dropped, it yields, sleeps
+/// until it is armed, and is interrupted: the run is as long whatever a time slice is.
+#[test]
+fn more_threads_than_contexts_wait_for_no_time_slice() {
+    let run_with = |slice: &str| {
+        let served = Rc::new(Cell::new(0));
+        let out = served.clone();
+        let body = move || {
+            let queue = Rc::new(Qmd::<Simulated, u64>::with_capacity(8).expect("there is room"));
+            let to = queue.clone();
+            // SAFETY: (here and below) any number of threads may use both sides.
+            let consumer = act::spawn(on(1), move || {
+                assert_eq!(unsafe { queue.dequeue(Wait::Pause) }, 7);
+                out.set(act::time().0);
+            });
+            let producer = act::spawn(on(1), move || unsafe { to.enqueue(7, Wait::Pause) });
+            [consumer, producer].into_iter().for_each(act::join);
+        };
+        let outcome = run(&chip(&[slice]), vec![(0, Box::new(body))]).expect("it ends");
+        (served.get(), count(&outcome, "dropped") > 0, count(&outcome, "fired"))
+    };
+    let (time, dropped, fired) = run_with("os.time_slice=8000000");
+    assert!(time < 200_000 && dropped && fired == 1, "{time} {dropped} {fired}");
+    assert_eq!(run_with("os.time_slice=800000"), (time, dropped, fired), "no slice ends");
 }
 
 /// A process that was granted a queue joins its credits, for the direction that it was granted.

@@ -143,7 +143,23 @@ pub enum FlowRequest {
         from: Operand,
     },
     /// Gives up the token: the thread has dealt with its item, and sends nothing on for it.
-    Complete(Token),
+    Complete {
+        /// The queue that gave the item.
+        queue: QueueId,
+        /// The item's token.
+        token: Token,
+    },
+}
+
+impl FlowRequest {
+    /// The token that the request carries, if it carries one.
+    pub fn token(self) -> Option<Token> {
+        match self {
+            FlowRequest::Send { of, .. } => of.token(),
+            FlowRequest::Complete { token, .. } => Some(token),
+            FlowRequest::Make { .. } | FlowRequest::Bind { .. } | FlowRequest::Receive { .. } => None,
+        }
+    }
 }
 
 const MAKE: u32 = 9;
@@ -175,7 +191,7 @@ impl Payload for FlowRequest {
                 Words::new(tag, [to.to_register(), item, u64::from(flow) << 48 | token & TOKEN])
             }
             FlowRequest::Receive { from } => Words::new(RECEIVE, [from.to_register()]),
-            FlowRequest::Complete(token) => Words::new(COMPLETE, [token.0]),
+            FlowRequest::Complete { queue, token } => Words::new(COMPLETE, [u64::from(queue.0), 0, token.0 & TOKEN]),
         }
     }
 
@@ -203,7 +219,7 @@ impl Payload for FlowRequest {
                 },
             },
             RECEIVE => FlowRequest::Receive { from: Operand::from_register(first)? },
-            COMPLETE => FlowRequest::Complete(Token(first)),
+            COMPLETE => FlowRequest::Complete { queue: QueueId(id()?), token },
             _ => return None,
         })
     }
@@ -268,7 +284,7 @@ mod tests {
             sent(Of::Last(token)),
             sent(Of::More(token)),
             FlowRequest::Receive { from: to },
-            FlowRequest::Complete(token),
+            FlowRequest::Complete { queue, token },
         ];
         for request in made.chain(others) {
             assert_eq!(FlowRequest::from_words(request.to_words()), Some(request));
@@ -287,6 +303,7 @@ mod tests {
             Words::new(BIND, [1 << 32, 1, 1]),
             Words::new(SEND, [register, 0, 1]),
             Words::new(SEND_LAST, [1 << 46, 0, 1]),
+            Words::new(COMPLETE, [1 << 32, 0, 1]),
             Words::new(COMPLETE + 1, [0]),
         ] {
             assert_eq!(FlowRequest::from_words(words), None, "{words:?}");

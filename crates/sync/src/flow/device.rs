@@ -96,7 +96,7 @@ unsafe impl<M: Machine> FlowQueue<M> for DeviceFlows<M> {
     }
 
     unsafe fn complete(&self, item: InHand, _: Wait) {
-        match self.device.ask(FlowRequest::Complete(Token(item.token))).wait() {
+        match self.device.ask(FlowRequest::Complete { queue: self.queue, token: Token(item.token) }).wait() {
             Ok(_) => {}
             Err(why) => refused(why),
         }

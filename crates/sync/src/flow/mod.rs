@@ -47,8 +47,8 @@ pub enum FlowError {
     /// The queue lives in a queue device, and the machine has none.
     #[error("the machine has no queue device")]
     NoDevice,
-    /// The device refuses queues with flows, as devices do whose queues can move.
-    #[error("the machine's queue device has no queues with flows (a chip file's device.qimu must be absent)")]
+    /// The device refuses the queue, as devices do while the process's queues with flows move.
+    #[error("the machine's queue device refuses a queue with flows while others are being moved")]
     Refused,
     /// The device has no room for the queue, or no tokens for the consumer.
     #[error("the machine's queue device has no room (device.qmd.entries, queues), or no tokens (device.qmd.tokens)")]

@@ -21,7 +21,7 @@
 use super::settings::QmdSettings;
 use crate::peripheral::port::Request;
 use baton_machine::flows::{FlowRequest, Token};
-use baton_machine::queues::{Direction, Operand, QueueId, QueueRequest};
+use baton_machine::queues::{Direction, Operand, QueueRequest};
 use std::collections::VecDeque;
 
 /// The contexts that share a buffer.
@@ -97,21 +97,14 @@ pub(super) fn aim(asked: &QueueRequest) -> (Direction, Operand) {
         QueueRequest::Dequeue { from } => (Direction::Dequeue, from),
         QueueRequest::Flow(FlowRequest::Send { to, .. }) => (Direction::Enqueue, to),
         QueueRequest::Flow(FlowRequest::Receive { from }) => (Direction::Dequeue, from),
-        QueueRequest::Flow(FlowRequest::Complete(_)) => (Direction::Enqueue, Operand::of(NO_QUEUE)),
+        QueueRequest::Flow(FlowRequest::Complete { queue, .. }) => (Direction::Enqueue, Operand::of(queue)),
         _ => unreachable!("{asked:?} in a buffer"),
     }
 }
 
-/// What a request aims at that is for no queue: no queue and no group has this id.
-pub(super) const NO_QUEUE: QueueId = QueueId(u32::MAX);
-
 /// The token that a request carries.
 pub(super) fn token_of(asked: &QueueRequest) -> Option<Token> {
-    match *asked {
-        QueueRequest::Flow(FlowRequest::Send { of, .. }) => of.token(),
-        QueueRequest::Flow(FlowRequest::Complete(token)) => Some(token),
-        _ => None,
-    }
+    if let QueueRequest::Flow(asked) = asked { asked.token() } else { None }
 }
 
 /// The requests of one direction and priority, or those that never wait.

@@ -5,7 +5,7 @@ use super::Qmd;
 use super::buffers::Waiting;
 use super::credits::Pools;
 use super::rows::Row;
-use super::storage::Slot;
+use super::storage::{QueueState, Slot};
 use crate::peripheral::port::{Port, Request};
 use baton_machine::flows::FlowRequest;
 use baton_machine::queues::{Direction, QueueId, QueueRefusal, QueueRequest};
@@ -30,7 +30,7 @@ impl Qmd {
             QueueRequest::Release(id) => self.release(id, domain, port),
             QueueRequest::Join { queue, direction, weight } => {
                 let (slot, thread) = (self.own(queue, domain)?, request.subject.thread);
-                if weight == 0 {
+                if weight == 0 || self.storage.state(slot) != QueueState::Open {
                     return Err(QueueRefusal::Refused);
                 }
                 match &mut self.pools[slot.0][direction as usize] {

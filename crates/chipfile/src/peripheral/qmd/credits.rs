@@ -347,6 +347,25 @@ mod tests {
         }
     }
 
+    /// Pools that move in any cycle deal the next credits to the same members as those that stay.
+    #[test]
+    fn a_turn_of_weighted_round_robin_is_not_lost_by_a_move() {
+        for moved_at in 0..12 {
+            let mut here = Pools::new(64, 64, 64, 0);
+            [1, 3, 2].into_iter().zip(0..).for_each(|(weight, thread)| assert!(here.join(thread, weight, 0)));
+            here.deal(moved_at);
+            let mut there = Pools::new(0, 64, 64, moved_at);
+            let [global, members, turn, left] = here.size();
+            there.restore(global, [turn, left], moved_at);
+            (0..members as usize).for_each(|number| there.restore_member(here.member(number).expect("one"), moved_at));
+            for now in moved_at..moved_at + 12 {
+                [&mut here, &mut there].into_iter().for_each(|pools| pools.deal(now));
+                let local = |pools: &Pools| (0..3).map(|number| pools.member(number)).collect::<Vec<_>>();
+                assert_eq!(local(&here), local(&there), "moved in cycle {moved_at}, at {now}");
+            }
+        }
+    }
+
     #[test]
     fn credits_in_hand_age_and_those_of_a_thread_that_spends_do_not() {
         let mut pools = Pools::new(16, 16, 64, 0);

@@ -389,6 +389,6 @@ impl Qmd {
             let shared = |pools: &Option<Pools>| pools.as_ref().is_none_or(Pools::keeps_shares);
             assert!(shared(enqueue) && shared(dequeue), "shares of the credits, queue {slot}");
         }
-        self.flows.check();
+        self.flows.check(|slot| self.storage.state(slot) == QueueState::Open);
     }
 }

@@ -38,6 +38,7 @@ mod storage;
 mod tests;
 mod threads;
 
+pub use flows::queue::carried::Carried;
 pub use moving::{ANY_QUEUE, FIRST_STEP, Step};
 pub use settings::QmdSettings;
 
@@ -46,7 +47,7 @@ use super::{DeviceKind, SettingMisfit, Typed, TypedDevice};
 use baton_machine::device::Protocol;
 use baton_machine::flows::FlowRequest;
 use baton_machine::queues::{Direction, Mode, Operand, QueueDevice, QueueId, QueueRefusal, QueueRequest};
-use buffers::{Lane, NO_QUEUE, Sharing, Waiting, aim, token_of};
+use buffers::{Lane, Sharing, Waiting, aim, token_of};
 use credits::Pools;
 use engine::{Engine, Moves};
 use flows::Flows;
@@ -147,9 +148,7 @@ impl Qmd {
         let (domain, takes_credits) = (request.subject.domain, matches!(mode, Mode::TakeCredits(_)));
         let right = match mode {
             Mode::TakeCredits(of) | Mode::Arm(of) => direction == Direction::Dequeue && self.may(domain, queue, of),
-            Mode::Block | Mode::Timed { .. } | Mode::Try => {
-                (queue == NO_QUEUE && token_of(&asked).is_some()) || self.may(domain, queue, direction)
-            }
+            Mode::Block | Mode::Timed { .. } | Mode::Try => self.may(domain, queue, direction),
         };
         if !right || (takes_credits && self.storage.find(queue).is_none()) {
             self.counts.refused += 1;
@@ -201,7 +200,7 @@ impl Qmd {
             if let Some(before) = before {
                 return before.lane;
             }
-            if queue == NO_QUEUE {
+            if matches!(asked, QueueRequest::Flow(FlowRequest::Complete { .. })) {
                 return Lane::Prompt;
             }
         }
@@ -267,7 +266,7 @@ impl TypedDevice for Qmd {
                 asked @ (QueueRequest::Enqueue { .. }
                 | QueueRequest::Dequeue { .. }
                 | QueueRequest::Flow(
-                    FlowRequest::Send { .. } | FlowRequest::Receive { .. } | FlowRequest::Complete(_),
+                    FlowRequest::Send { .. } | FlowRequest::Receive { .. } | FlowRequest::Complete { .. },
                 )),
             ) => self.admit(request, asked, port),
             Some(asked) if request.privileged => {

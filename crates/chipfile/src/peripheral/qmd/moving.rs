@@ -4,12 +4,13 @@
 //! 1. A queue is made at the new device, and closed: requests for the queue wait, whatever their
 //!    mode. Then the old queue is closed.
 //! 2. Items, credit pools and members are read at the old device and written at the new device.
-//!    Whose turn it is to get a credit comes along.
+//!    Whose turn it is to get a credit comes along. Of a queue with flows, all tables are.
 //! 3. The new queue opens. The old queue keeps its id and slot, has no entries any more, and sends
 //!    all requests on: their cores make them again at the new device.
 
 use super::Qmd;
 use super::buffers::aim;
+use super::flows::queue::carried::Carried;
 use super::storage::{QueueState, Slot};
 use crate::peripheral::port::{Answer, Port, Request};
 use baton_machine::queues::{QueueId, QueueRefusal};
@@ -25,7 +26,7 @@ pub const ANY_QUEUE: u64 = u64::MAX;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Closes the queue: requests for it wait from now on. The answer is the number of items in the
-    /// queue.
+    /// queue, and the number of rows of its tables if it has flows.
     Close,
     /// Reads the item at the position in the second word, counted from the front.
     Peek,
@@ -43,6 +44,11 @@ pub enum Step {
     /// Adds a member for the direction in the high half of the first word, in the form in which
     /// [`Step::Member`] answers.
     SetMember,
+    /// Reads the row in the second word of the tables of a queue with flows ([`Carried`]).
+    Row,
+    /// Adds a row to the tables of a queue with flows; the row's kind is the high half of the first
+    /// word.
+    SetRow,
     /// Opens the queue: requests for it are served.
     Open,
     /// Gives the queue up: requests for it go on to the queue in the second word, at the device in
@@ -57,7 +63,7 @@ pub enum Step {
     Retire,
 }
 
-const STEPS: [Step; 11] = [
+const STEPS: [Step; 13] = [
     Step::Close,
     Step::Peek,
     Step::Load,
@@ -65,6 +71,8 @@ const STEPS: [Step; 11] = [
     Step::SetPool,
     Step::Member,
     Step::SetMember,
+    Step::Row,
+    Step::SetRow,
     Step::Open,
     Step::SendOn,
     Step::Drain,
@@ -112,7 +120,7 @@ impl Qmd {
             return Err(QueueRefusal::Refused);
         }
         match what {
-            Step::Close => return self.close(slot, now).map(Answer::done),
+            Step::Close => return self.close(slot, now),
             Step::Peek => return self.storage.peek(slot, second).map(Answer::done).ok_or(QueueRefusal::Refused),
             Step::Load => {
                 if !self.storage.put(slot, second) {
@@ -123,14 +131,27 @@ impl Qmd {
             Step::Pool | Step::SetPool | Step::Member | Step::SetMember => {
                 return self.pool_step(what, slot, [first, second, third], now);
             }
+            Step::Row => {
+                let ([first, second], kind) = self.flows.row(slot, second).ok_or(QueueRefusal::Refused)?.to_words();
+                return Ok(Answer { more: [second, kind.into()], ..Answer::done(first) });
+            }
+            Step::SetRow => {
+                let row = Carried::from_words([second, third], (first >> 32) as u32).ok_or(QueueRefusal::Refused)?;
+                self.flows.restore(slot, row, now)?;
+            }
             Step::Open => {
                 self.storage.set_state(slot, QueueState::Open);
                 self.wake_all(now);
+                if self.has_flows(slot) {
+                    // Items in hand age again.
+                    self.look_by(now + 1);
+                }
             }
             Step::SendOn => {
                 let (device, queue) = (third as u32, QueueId(second as u32));
                 self.storage.leave(slot, QueueState::Gone { device, queue });
                 self.pools[slot.0] = [None, None];
+                self.flows.depart(slot);
                 let mut gone = Vec::new();
                 self.take_out(now, |waiting| aim(&waiting.asked).1.queue == id, |waiting| gone.push(waiting.request));
                 gone.iter().for_each(|request| self.send_on(request, device, queue, port));
@@ -141,8 +162,8 @@ impl Qmd {
     }
 
     /// Closes a queue, after making the pending moves of its head and tail. Returns the number of
-    /// items.
-    fn close(&mut self, slot: Slot, now: u64) -> Result<u64, QueueRefusal> {
+    /// items, and of rows of its tables.
+    fn close(&mut self, slot: Slot, now: u64) -> Result<Answer, QueueRefusal> {
         if self.storage.state(slot) != QueueState::Open {
             return Err(QueueRefusal::Refused);
         }
@@ -151,7 +172,11 @@ impl Qmd {
         }
         self.pools[slot.0].iter_mut().flatten().for_each(|pools| pools.deal(now));
         self.storage.set_state(slot, QueueState::Closed);
-        Ok(self.storage.queue(slot).map_or(0, |queue| u64::from(queue.items())))
+        if let Some(queue) = self.flows.get(slot) {
+            let (items, rows) = (queue.items() as u64, self.flows.rows(slot).len() as u64);
+            return Ok(Answer { more: [rows, 0], ..Answer::done(items) });
+        }
+        Ok(Answer::done(self.storage.queue(slot).map_or(0, |queue| u64::from(queue.items()))))
     }
 
     fn pool_step(

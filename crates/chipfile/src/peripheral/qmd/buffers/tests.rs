@@ -3,6 +3,7 @@
 use super::*;
 use crate::peripheral::port::Subject;
 use crate::peripheral::qmd::tests::settings;
+use baton_machine::queues::QueueId;
 
 fn waiting(lane: Lane, cpu: u32) -> Waiting {
     let asked = QueueRequest::Dequeue { from: Operand::of(QueueId(0)) };

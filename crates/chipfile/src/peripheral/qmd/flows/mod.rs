@@ -3,7 +3,7 @@
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | [`queue`] | a queue: items, consumers, which item is next for whom |
+//! | [`queue`] | a queue: items, consumers, which item is next for whom; its tables as rows, to move |
 //! | [`tokens`] | the table of items in hand |
 //! | [`reorder`] | what is sent on out of turn waits for its turn |
 //! | [`turns`] | a request's turn |
@@ -95,12 +95,16 @@ impl Flows {
         queue.items() as u64
     }
 
-    /// A thread ends: its items in hand are given up or put back, and it is bound to no queue any
-    /// more. Returns whether anything has changed.
-    pub(super) fn bury(&mut self, thread: u32) -> bool {
+    /// A thread ends, or may not use the queue `only` any more: its items in hand are given up or put
+    /// back, and it is not bound any more. Returns whether anything has changed.
+    pub(super) fn bury(&mut self, thread: u32, only: Option<Slot>) -> bool {
         let mut changed = false;
+        let ends = |slot: Slot| only.is_none_or(|only| only == slot);
         // The one that was taken last goes to the front first.
         for held in self.tokens.of_thread(thread).into_iter().rev() {
+            if !ends(self.tokens.get(held).slot) {
+                continue;
+            }
             let token = self.tokens.end(held);
             let Some(queue) = self.queues[token.slot.0].as_mut() else { continue };
             match queue.dead {
@@ -110,17 +114,28 @@ impl Flows {
             queue.dies(token);
             changed = true;
         }
-        self.queues.iter_mut().flatten().for_each(|queue| changed |= queue.unbind(thread));
+        for (slot, queue) in self.queues.iter_mut().enumerate() {
+            if let Some(queue) = queue.as_mut().filter(|_| ends(Slot(slot))) {
+                changed |= queue.unbind(thread);
+            }
+        }
         changed
     }
 
-    /// Moves the next item that was sent on in its queue's turn to the queue that it is for. `put`
-    /// appends an item there: `None` if there is no such queue, and false without room. Returns
-    /// whether an item moved.
-    pub(super) fn release_one(&mut self, mut put: impl FnMut(&mut Flows, reorder::Output) -> Option<bool>) -> bool {
+    /// Moves the next item that was sent on in its queue's turn to the queue that it is for, if its
+    /// own queue is open. `put` appends an item there: `None` if there is no such queue, and false
+    /// without room. Returns whether an item moved.
+    pub(super) fn release_one(
+        &mut self,
+        is_open: impl Fn(Slot) -> bool,
+        mut put: impl FnMut(&mut Flows, reorder::Output) -> Option<bool>,
+    ) -> bool {
         let slots = self.queues.len();
         for at in (self.turn..self.turn + slots).map(|at| at % slots) {
             let Some(output) = self.queues[at].as_ref().and_then(|queue| queue.reorder.next()) else { continue };
+            if !is_open(Slot(at)) {
+                continue;
+            }
             let put = put(self, output);
             if put == Some(false) {
                 continue;
@@ -135,16 +150,23 @@ impl Flows {
         false
     }
 
-    /// Whether an item that was sent on is in its queue's turn; `room` says whether the queue that
-    /// it is for has room, or is gone.
-    pub(super) fn can_release(&self, room: impl Fn(&Flows, reorder::Output) -> bool) -> bool {
-        self.queues.iter().flatten().filter_map(|queue| queue.reorder.next()).any(|output| room(self, output))
+    /// Whether an item that was sent on is in its queue's turn, and its queue is open; `room` says
+    /// whether the queue that it is for has room, or is gone.
+    pub(super) fn can_release(
+        &self,
+        is_open: impl Fn(Slot) -> bool,
+        room: impl Fn(&Flows, reorder::Output) -> bool,
+    ) -> bool {
+        self.queues.iter().enumerate().any(|(slot, queue)| {
+            let output = queue.as_ref().and_then(|queue| queue.reorder.next());
+            output.is_some_and(|output| is_open(Slot(slot)) && room(self, output))
+        })
     }
 
-    /// Checks what the queues promise.
-    pub(super) fn check(&self) {
+    /// Checks what the queues promise. A queue that moves is checked when it is open again.
+    pub(super) fn check(&self, is_open: impl Fn(Slot) -> bool) {
         for (slot, queue) in self.queues.iter().enumerate() {
-            if let Some(queue) = queue {
+            if let Some(queue) = queue.as_ref().filter(|_| is_open(Slot(slot))) {
                 queue.check(slot, &self.tokens);
             }
         }

@@ -8,6 +8,8 @@ use baton_machine::flows::{FlowOrder, InHand};
 use baton_machine::queues::QueueRefusal;
 use std::collections::VecDeque;
 
+pub(in super::super) mod carried;
+
 #[derive(Clone, Copy, Debug)]
 struct Item {
     item: u64,
@@ -58,7 +60,7 @@ impl FlowQueue {
     }
 
     /// Number of items that wait.
-    pub(super) fn items(&self) -> usize {
+    pub(in super::super) fn items(&self) -> usize {
         self.items.len()
     }
 

@@ -92,6 +92,29 @@ impl Reorder {
         }
     }
 
+    /// The number of the first slot.
+    pub(super) fn first(&self) -> u64 {
+        self.first
+    }
+
+    /// The slots, to move: the number of items that were sent on, whether it is complete, and the
+    /// items that wait.
+    pub(super) fn slots(&self) -> impl Iterator<Item = (usize, bool, impl Iterator<Item = &Output>)> {
+        self.places.iter().map(|place| (place.sent, place.complete, place.outputs.iter()))
+    }
+
+    /// Adds a slot of a queue that has come here.
+    pub(super) fn restore(&mut self, sent: usize, complete: bool) {
+        self.places.push_back(ReorderSlot { outputs: VecDeque::new(), sent, complete });
+    }
+
+    /// Adds an item to the last slot of a queue that has come here.
+    pub(super) fn restore_output(&mut self, output: Output) {
+        if let Some(place) = self.places.back_mut() {
+            place.outputs.push_back(output);
+        }
+    }
+
     /// Number of items that were sent on and have not left.
     pub(super) fn waiting(&self) -> usize {
         self.places.iter().map(|place| place.outputs.len()).sum()

@@ -1,6 +1,10 @@
 //! The table of items in hand: a token for each. A token is the number of its entry, in the low 16
 //! bits, and the number of the entry's uses, so that a token that was used up is not one that the
 //! entry has later. An entry knows its thread: a token is of no use to another.
+//!
+//! A token that has come from another device with its queue keeps its number, in any entry. All
+//! entries are then as if they had been used as often as any entry there, so that a queue never has
+//! the same token twice.
 
 use super::super::storage::Slot;
 use baton_machine::flows::Token;
@@ -8,6 +12,7 @@ use baton_machine::flows::Token;
 /// An item in hand.
 #[derive(Clone, Copy, Debug)]
 pub(in super::super) struct Held {
+    token: Token,
     pub(in super::super) slot: Slot,
     pub(in super::super) thread: u32,
     /// The context that asked for the item.
@@ -59,22 +64,64 @@ impl Tokens {
         place: u64,
         now: u64,
     ) -> Token {
-        let at = self.table.iter().position(|(_, held)| held.is_none()).expect("the table has room");
+        let at = self.free();
         let (uses, held) = &mut self.table[at];
         // A token is never 0.
         *uses = uses.wrapping_add(1).max(1);
-        *held = Some(Held { slot, thread, cpu, flow, item, since: now, told: false, place, number: self.taken });
         let token = Token(at as u64 | u64::from(*uses) << 16);
+        *held = Some(Held { token, slot, thread, cpu, flow, item, since: now, told: false, place, number: self.taken });
         self.taken += 1;
         self.used += 1;
         token
     }
 
-    /// The entry of a token that the thread may use.
-    pub(super) fn find(&self, token: Token, thread: u32) -> Option<usize> {
+    fn free(&self) -> usize {
+        self.table.iter().position(|(_, held)| held.is_none()).expect("the table has room")
+    }
+
+    /// Adds a token that has come with its queue. Its item follows ([`Tokens::last_of`]).
+    ///
+    /// # Panics
+    /// As [`Tokens::begin`].
+    pub(super) fn restore(&mut self, token: Token, slot: Slot, [thread, cpu]: [u32; 2], flow: u16, now: u64) {
+        let at = self.free();
+        let held =
+            Held { token, slot, thread, cpu, flow, item: 0, since: now, told: false, place: 0, number: self.taken };
+        self.table[at].1 = Some(held);
+        self.taken += 1;
+        self.used += 1;
+    }
+
+    /// The item of a queue that was taken last, of those in hand.
+    pub(super) fn last_of(&mut self, slot: Slot) -> Option<&mut Held> {
+        let held = self.table.iter_mut().filter_map(|(_, held)| held.as_mut());
+        held.filter(|held| held.slot == slot).max_by_key(|held| held.number)
+    }
+
+    /// The most uses that an entry has had.
+    pub(super) fn most_uses(&self) -> u32 {
+        self.table.iter().map(|(uses, _)| *uses).max().unwrap_or(0)
+    }
+
+    /// From now on each entry counts as used at least this often.
+    pub(super) fn have_had(&mut self, uses: u32) {
+        self.table.iter_mut().for_each(|(had, _)| *had = uses.max(*had));
+    }
+
+    /// The tokens of a queue with their items in hand, in the order in which these were taken.
+    pub(super) fn of_slot(&self, slot: Slot) -> Vec<(Token, &Held)> {
+        let mut all: Vec<&Held> = self.held().filter(|held| held.slot == slot).collect();
+        all.sort_by_key(|held| held.number);
+        all.into_iter().map(|held| (held.token, held)).collect()
+    }
+
+    /// The entry of a token that the thread may use, for a queue that `which` accepts.
+    pub(super) fn find(&self, token: Token, thread: u32, which: impl Fn(Slot) -> bool) -> Option<usize> {
+        let is_it = |(_, held): &(u32, Option<Held>)| {
+            held.is_some_and(|held| held.token == token && held.thread == thread && which(held.slot))
+        };
         let at = (token.0 & 0xffff) as usize;
-        let (uses, held) = self.table.get(at)?;
-        (u64::from(*uses) == token.0 >> 16 && held.as_ref()?.thread == thread).then_some(at)
+        if self.table.get(at).is_some_and(is_it) { Some(at) } else { self.table.iter().position(is_it) }
     }
 
     pub(super) fn get(&self, at: usize) -> &Held {
@@ -115,11 +162,11 @@ impl Tokens {
         all.len() as u64
     }
 
-    /// Notes that items which were taken at `until` or before are too old. Returns the context and
-    /// thread of those that are so for the first time.
-    pub(in super::super) fn too_old(&mut self, until: u64) -> Vec<(u32, u32)> {
+    /// Notes that items which were taken at `until` or before, of open queues, are too old. Returns
+    /// the context and thread of those that are so for the first time.
+    pub(in super::super) fn too_old(&mut self, until: u64, is_open: impl Fn(Slot) -> bool) -> Vec<(u32, u32)> {
         let late = self.table.iter_mut().filter_map(|(_, held)| held.as_mut());
-        let late = late.filter(|held| !held.told && held.since <= until);
+        let late = late.filter(|held| !held.told && held.since <= until && is_open(held.slot));
         late.map(|held| {
             held.told = true;
             (held.cpu, held.thread)
@@ -127,8 +174,8 @@ impl Tokens {
         .collect()
     }
 
-    /// When the oldest item in hand, whose thread has not been told so, was taken.
-    pub(in super::super) fn oldest(&self) -> Option<u64> {
-        self.held().filter(|held| !held.told).map(|held| held.since).min()
+    /// When the oldest item of an open queue in hand, whose thread has not been told so, was taken.
+    pub(in super::super) fn oldest(&self, is_open: impl Fn(Slot) -> bool) -> Option<u64> {
+        self.held().filter(|held| !held.told && is_open(held.slot)).map(|held| held.since).min()
     }
 }

@@ -4,7 +4,7 @@ use super::super::Qmd;
 use super::super::buffers::Waiting;
 use super::super::engine::Turn;
 use super::super::moving::ANY_QUEUE;
-use super::super::storage::Slot;
+use super::super::storage::{QueueState, Slot, Storage};
 use super::queue::FlowQueue;
 use super::reorder::Output;
 use crate::peripheral::port::{Hold, Port, Request};
@@ -38,8 +38,8 @@ impl Qmd {
     /// Binds the calling thread to a queue of its domain.
     pub(in super::super) fn bind(&mut self, request: &Request, queue: QueueId, weight: u16, most: u16) -> Answer {
         let slot = self.own(queue, request.subject.domain)?;
-        let free = self.flows.free_tokens();
-        let queue = self.flows.get_mut(slot).filter(|_| weight > 0 && most > 0).ok_or(QueueRefusal::Refused)?;
+        let (free, is_right) = (self.flows.free_tokens(), weight > 0 && most > 0 && self.is_open(slot));
+        let queue = self.flows.get_mut(slot).filter(|_| is_right).ok_or(QueueRefusal::Refused)?;
         queue.bind(request.subject.thread, weight, most, free).map(|()| 0)
     }
 
@@ -49,17 +49,24 @@ impl Qmd {
         match asked {
             FlowRequest::Send { to, item, flow, of } => self.try_send(subject.thread, to, (item, flow), of, now),
             FlowRequest::Receive { from } => self.try_receive([subject.thread, cpu], from, now),
-            FlowRequest::Complete(token) => Turn::Served(self.token(token, subject.thread).map(|at| {
-                self.complete(at);
-                0
-            })),
+            FlowRequest::Complete { queue, token } => self.try_complete(subject.thread, queue, token),
             FlowRequest::Make { .. } | FlowRequest::Bind { .. } => Turn::Served(Err(QueueRefusal::Refused)),
         }
     }
 
-    /// The entry of a token that the thread may use.
-    fn token(&mut self, token: Token, thread: u32) -> Result<usize, QueueRefusal> {
-        let found = self.flows.tokens.find(token, thread);
+    /// Whether a queue serves requests, and is not being moved.
+    fn is_open(&self, slot: Slot) -> bool {
+        self.storage.state(slot) == QueueState::Open
+    }
+
+    /// The entry of a token that the thread may use, for a queue that `which` accepts.
+    fn token(
+        &mut self,
+        token: Token,
+        thread: u32,
+        which: impl Fn(&Storage, Slot) -> bool,
+    ) -> Result<usize, QueueRefusal> {
+        let found = self.flows.tokens.find(token, thread, |slot| which(&self.storage, slot));
         self.flows.counts.bad_tokens += u64::from(found.is_none());
         found.ok_or(QueueRefusal::Token)
     }
@@ -71,12 +78,32 @@ impl Qmd {
         }
     }
 
+    fn try_complete(&mut self, thread: u32, queue: QueueId, token: Token) -> Turn {
+        let Some(slot) = self.storage.find(queue) else { return Turn::Served(Err(QueueRefusal::NoQueue)) };
+        if !self.is_open(slot) {
+            return Turn::Wait(Hold::Full);
+        }
+        Turn::Served(self.token(token, thread, |_, of| of == slot).map(|at| {
+            self.complete(at);
+            0
+        }))
+    }
+
     fn try_send(&mut self, thread: u32, to: Operand, item: (u64, u16), of: Of, now: u64) -> Turn {
-        let at = match of.token().map(|token| self.token(token, thread)).transpose() {
+        let Some(slot) = self.storage.find(to.queue) else { return Turn::Served(Err(QueueRefusal::NoQueue)) };
+        if !self.is_open(slot) {
+            return Turn::Wait(Hold::Full);
+        }
+        // A token is of use for queues of its own queue's process.
+        let domain = |storage: &Storage, slot: Slot| storage.queue(slot).map(|queue| queue.domain);
+        let its = domain(&self.storage, slot);
+        let at = match of.token().map(|token| self.token(token, thread, |all, of| domain(all, of) == its)).transpose() {
             Ok(at) => at,
             Err(refusal) => return Turn::Served(Err(refusal)),
         };
-        let Some(slot) = self.storage.find(to.queue) else { return Turn::Served(Err(QueueRefusal::NoQueue)) };
+        if at.is_some_and(|at| !self.is_open(self.flows.tokens.get(at).slot)) {
+            return Turn::Wait(Hold::Full);
+        }
         let sent = match at.map(|at| self.send_in_order(at, to.queue, item)) {
             Some(Some(sent)) => sent,
             Some(None) | None => match self.flows.get_mut(slot) {
@@ -109,6 +136,9 @@ impl Qmd {
 
     fn try_receive(&mut self, [thread, cpu]: [u32; 2], from: Operand, now: u64) -> Turn {
         let Some(slot) = self.storage.find(from.queue) else { return Turn::Served(Err(QueueRefusal::NoQueue)) };
+        if !self.is_open(slot) {
+            return Turn::Wait(Hold::Empty);
+        }
         let bound = self.flows.get(slot).and_then(|queue| queue.consumer(thread));
         let Some(left) = bound.map(|bound| bound.left) else { return Turn::Served(Err(QueueRefusal::Refused)) };
         let next = self.flows.get(slot).and_then(|queue| queue.next_for(slot, thread, &self.flows.tokens));
@@ -153,10 +183,11 @@ impl Qmd {
             return false;
         }
         let (storage, mut to) = (&self.storage, None);
-        let moved = self.flows.release_one(|flows, output| {
+        let is_open = |slot: Slot| storage.state(slot) == QueueState::Open;
+        let moved = self.flows.release_one(is_open, |flows, output| {
             let slot = storage.find(output.to)?;
             let queue = flows.get_mut(slot)?;
-            let room = queue.has_room();
+            let room = queue.has_room() && is_open(slot);
             if room {
                 queue.put(output.item, output.flow);
                 to = Some(slot);
@@ -173,15 +204,19 @@ impl Qmd {
     /// Whether the releaser has something to do in the next cycle.
     pub(in super::super) fn releases(&self) -> bool {
         self.flows.any
-            && self.flows.can_release(|flows, output| {
-                let slot = self.storage.find(output.to);
-                slot.and_then(|slot| flows.get(slot)).is_none_or(FlowQueue::has_room)
-            })
+            && self.flows.can_release(
+                |slot| self.is_open(slot),
+                |flows, output| {
+                    let to = self.storage.find(output.to).and_then(|slot| Some((slot, flows.get(slot)?)));
+                    to.is_none_or(|(slot, queue)| queue.has_room() && self.is_open(slot))
+                },
+            )
     }
 
-    /// Whether a thread's request for a queue with flows would be served; `None` for other queues.
+    /// Whether a thread's request for a queue with flows would be served; `None` for other queues, and
+    /// for those that are being moved.
     pub(in super::super) fn is_flow_ready(&self, slot: Slot, direction: Direction, thread: u32) -> Option<bool> {
-        let queue = self.flows.get(slot).filter(|_| self.flows.any)?;
+        let queue = self.flows.get(slot).filter(|_| self.flows.any && self.is_open(slot))?;
         Some(match direction {
             Direction::Enqueue => queue.has_room(),
             Direction::Dequeue => {
@@ -190,9 +225,10 @@ impl Qmd {
         })
     }
 
-    /// A thread ends, and its items in hand with it.
+    /// A thread ends, or may not use a queue any more, and its items in hand are not its own then.
     pub(in super::super) fn bury(&mut self, thread: u32, queue: u64, port: &mut Port<'_>) {
-        if queue == ANY_QUEUE && self.flows.any && self.flows.bury(thread) {
+        let only = u32::try_from(queue).ok().and_then(|queue| self.storage.find(QueueId(queue)));
+        if (queue == ANY_QUEUE || only.is_some()) && self.flows.any && self.flows.bury(thread, only) {
             self.wake_all(port.now());
             port.tick_at(port.now() + 1);
         }
@@ -201,7 +237,10 @@ impl Qmd {
     /// When the item that has been in hand for longest is too old.
     pub(in super::super) fn token_too_old_at(&self) -> Option<u64> {
         let age = self.settings.token_age.0;
-        if age == 0 || self.flows.tokens.is_empty() { None } else { Some(self.flows.tokens.oldest()? + age) }
+        if age == 0 || self.flows.tokens.is_empty() {
+            return None;
+        }
+        Some(self.flows.tokens.oldest(|slot| self.is_open(slot))? + age)
     }
 
     /// Interrupts the threads that have items in hand for too long, once for each item.
@@ -209,7 +248,8 @@ impl Qmd {
         if self.token_too_old_at().is_none_or(|at| at > port.now()) {
             return;
         }
-        for (cpu, thread) in self.flows.tokens.too_old(port.now() - self.settings.token_age.0) {
+        let (until, storage) = (port.now() - self.settings.token_age.0, &self.storage);
+        for (cpu, thread) in self.flows.tokens.too_old(until, |slot| storage.state(slot) == QueueState::Open) {
             self.flows.counts.overdue += 1;
             if let Some(cpu) = port.cpu(u64::from(cpu)) {
                 port.interrupt_for(cpu, thread);

@@ -1,6 +1,7 @@
 //! Queues with flows: what each kind promises, tokens, and random programs against what a user may
 //! rely on.
 
+mod moving;
 mod random;
 
 use super::*;
@@ -23,8 +24,8 @@ fn receive(queue: QueueId) -> QueueRequest {
     QueueRequest::Flow(FlowRequest::Receive { from: Operand::of(queue) })
 }
 
-fn complete(token: Token) -> QueueRequest {
-    QueueRequest::Flow(FlowRequest::Complete(token))
+fn complete(queue: QueueId, token: Token) -> QueueRequest {
+    QueueRequest::Flow(FlowRequest::Complete { queue, token })
 }
 
 /// A request that comes now. Returns its answer; `None` if it waits.
@@ -65,11 +66,11 @@ fn an_atomic_queue_gives_a_flow_to_one_thread_and_other_flows_to_others() {
     let waits = bench.at(bench.now, 2, receive(queue));
     bench.run_to(bench.now + 1000);
     assert_eq!(bench.answer(waits), None);
-    now(&mut bench, 1, complete(first.token));
+    now(&mut bench, 1, complete(queue, first.token));
     assert_eq!(bench.answer(waits), None, "the first thread has the second item of the flow in hand");
-    assert_eq!(is_given(now(&mut bench, 1, complete(Token(first.token.0)))), Some(Err(QueueRefusal::Token)));
+    assert_eq!(is_given(now(&mut bench, 1, complete(queue, Token(first.token.0)))), Some(Err(QueueRefusal::Token)));
     let second = bench.given.values().find(|given| given.word == 2 && given.flow == 7).expect("taken").token;
-    now(&mut bench, 1, complete(second));
+    now(&mut bench, 1, complete(queue, second));
     assert_eq!(bench.answer(waits).map(|(_, said)| said), Some(Ok(5)));
 }
 
@@ -104,7 +105,7 @@ fn an_ordered_queue_sends_on_in_the_order_of_its_items() {
     now(&mut bench, 1, send(to, 40, 1, Of::Last(d.token)));
     now(&mut bench, 3, send(to, 30, 1, Of::More(c.token)));
     now(&mut bench, 3, send(to, 31, 1, Of::Last(c.token)));
-    now(&mut bench, 2, complete(b.token));
+    now(&mut bench, 2, complete(queue, b.token));
     assert_eq!(now(&mut bench, 4, receive(to)), None, "the first item's turn");
     // No slot is free: the fifth item waits.
     now(&mut bench, 0, send(queue, 4, 1, Of::None));
@@ -147,20 +148,22 @@ fn forged_stale_doubled_and_foreign_tokens_are_refused_and_counted() {
     (0..3).for_each(|item| _ = now(&mut bench, 0, send(queue, item, 0, Of::None)));
     let [first, second] = [1, 1].map(|cpu| taken(&mut bench, cpu, queue));
     let refused = Some(Err(QueueRefusal::Token));
-    assert_eq!(is_given(now(&mut bench, 2, complete(first.token))), refused, "another thread's");
+    assert_eq!(is_given(now(&mut bench, 2, complete(queue, first.token))), refused, "another thread's");
     assert_eq!(is_given(now(&mut bench, 2, send(queue, 9, 0, Of::Last(first.token)))), refused);
-    assert_eq!(is_given(now(&mut bench, 1, complete(first.token))), Some(Ok(0)));
-    assert_eq!(is_given(now(&mut bench, 1, complete(first.token))), refused, "used twice");
+    assert_eq!(is_given(now(&mut bench, 1, complete(queue, first.token))), Some(Ok(0)));
+    assert_eq!(is_given(now(&mut bench, 1, complete(queue, first.token))), refused, "used twice");
     let third = taken(&mut bench, 1, queue);
     assert_eq!(third.token.0 & 0xffff, first.token.0 & 0xffff, "the same entry");
     assert_ne!(third.token, first.token);
-    assert_eq!(is_given(now(&mut bench, 1, complete(first.token))), refused, "the entry's former use");
+    assert_eq!(is_given(now(&mut bench, 1, complete(queue, first.token))), refused, "the entry's former use");
     for forged in [0, u64::MAX, third.token.0 + 1, third.token.0 + (1 << 16)] {
         if forged != second.token.0 {
-            assert_eq!(is_given(now(&mut bench, 1, complete(Token(forged)))), refused, "{forged:#x}");
+            assert_eq!(is_given(now(&mut bench, 1, complete(queue, Token(forged)))), refused, "{forged:#x}");
         }
     }
-    assert_eq!(bench.count("bad_tokens"), 8);
+    let other = make(&mut bench, FlowOrder::Parallel, 4, 1, InHand::GiveUp);
+    assert_eq!(is_given(now(&mut bench, 1, complete(other, third.token))), refused, "another queue's");
+    assert_eq!(bench.count("bad_tokens"), 9);
 }
 
 /// Only a thread that is bound receives, and no more than it may have in hand; plain requests do not
@@ -178,7 +181,7 @@ fn a_thread_is_bound_and_has_no_more_in_hand_than_it_may() {
     let second = bench.at(bench.now, 1, receive(queue));
     bench.run_to(bench.now + 1000);
     assert_eq!(bench.answer(second), None);
-    now(&mut bench, 1, complete(first.token));
+    now(&mut bench, 1, complete(queue, first.token));
     assert_eq!(bench.answer(second).map(|(_, said)| said), Some(Ok(1)));
     let plain = bench.queues(4, 1);
     for (cpu, asked) in [(2, put(queue, 1)), (2, get(queue)), (2, send(plain, 1, 0, Of::None)), (2, receive(plain))] {
@@ -212,7 +215,7 @@ fn threads_get_items_by_their_weights() {
             if let Some(given) = bench.given.get(&asked[at]).copied() {
                 got[at] += 1;
                 let cpu = at as u32 + 1;
-                now(&mut bench, cpu, complete(given.token));
+                now(&mut bench, cpu, complete(queue, given.token));
                 asked[at] = bench.at(bench.now, cpu, receive(queue));
                 bench.run_to(bench.now + 10);
             }
@@ -261,7 +264,7 @@ fn a_token_that_is_too_old_interrupts_its_thread_once() {
     bench.run_to(asked + 5000);
     assert_eq!(bench.fired, [(1, subject(1).thread, asked + 1001)]);
     assert_eq!(bench.count("overdue"), 1);
-    assert_eq!(is_given(now(&mut bench, 1, complete(given.token))), Some(Ok(0)));
+    assert_eq!(is_given(now(&mut bench, 1, complete(queue, given.token))), Some(Ok(0)));
 }
 
 /// A thread completes an item behind what it has sent on for it, whatever waits.
@@ -276,7 +279,7 @@ fn a_completion_comes_behind_what_was_sent_on() {
     now(&mut bench, 0, send(to, 7, 0, Of::None));
     let given = taken(&mut bench, 1, queue);
     let sent = bench.at(bench.now, 1, send(to, 8, 0, Of::More(given.token)));
-    let ends = bench.at(bench.now + 1, 1, complete(given.token));
+    let ends = bench.at(bench.now + 1, 1, complete(queue, given.token));
     bench.run_to(bench.now + 500);
     assert_eq!((bench.answer(sent), bench.answer(ends)), (None, None), "the queue is full");
     assert_eq!(taken(&mut bench, 2, to).word, 7);

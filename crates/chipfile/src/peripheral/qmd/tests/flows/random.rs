@@ -140,8 +140,8 @@ impl Program {
         let asked = match what {
             0..=3 if *sent < 4 => send(self.to, item | *sent << 60, flow, Of::Last(token)),
             4 if *sent < 3 => send(self.to, item | *sent << 60, flow, Of::More(token)),
-            5 => complete(Token(token.0 ^ 1 << 40)),
-            _ => complete(token),
+            5 => complete(self.queue, Token(token.0 ^ 1 << 40)),
+            _ => complete(self.queue, token),
         };
         if matches!(asked, QueueRequest::Flow(FlowRequest::Send { .. })) {
             *sent += 1;
@@ -186,7 +186,7 @@ impl Program {
     fn collect(&mut self, asked: &mut Option<u32>) {
         if let Some(given) = asked.and_then(|asked| self.bench.given.get(&asked).copied()) {
             self.collected.push(given.word);
-            self.ask(COLLECTOR, complete(given.token));
+            self.ask(COLLECTOR, complete(self.to, given.token));
             *asked = None;
         }
         if asked.is_none() && self.dice.below(3) != 0 {
