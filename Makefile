@@ -168,7 +168,8 @@ python: tools $(PY)/venv/ready
 	cp $(PY)/build/debug/libbaton_python.so crates/python/baton/_baton.abi3.so
 	$(RUFF) check crates/python
 	cd crates/python && '$(CURDIR)/$(PY)/venv/bin/mypy' baton
-	cd crates/python && PYTHONPATH=. '$(CURDIR)/$(PY)/venv/bin/pytest'
+	cd crates/python && BATON_NOTEBOOKS='$(CURDIR)/$(PY)/notebooks' PYTHONPATH='$(CURDIR)/crates/python' \
+	    PATH='$(CURDIR)/$(PY)/venv/bin':"$$PATH" '$(CURDIR)/$(PY)/venv/bin/pytest'
 
 ## python-lock: gives the Python module the workspace's versions of packages
 python-lock: tools

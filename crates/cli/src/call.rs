@@ -5,11 +5,13 @@
 use crate::cmd::noc::{self, Noc};
 use crate::cmd::sim::{self, Sim};
 use crate::cmd::sweep::{self, Swept};
-use crate::error::{self, Interrupted};
+use crate::error::{self, BadInput, Interrupted};
 use crate::places;
-use baton_studio::store::Table;
+use baton_studio::hash::Key;
+use baton_studio::space::Point;
+use baton_studio::store::{SpaceText, Table};
 use baton_studio::subject::Figure;
-use baton_studio::sweep::Watch;
+use baton_studio::sweep::{Plan, Watch};
 use std::path::{Path, PathBuf};
 
 pub use crate::cmd::sweep::{CallKind, CallOption, Many};
@@ -108,7 +110,17 @@ pub fn chips() -> Vec<String> {
 /// The space of a sweep.
 pub struct Sweep {
     loaded: sweep::Loaded,
-    path: PathBuf,
+}
+
+/// Which points of a space run, and how.
+#[derive(Clone, Debug, Default)]
+pub struct Runs {
+    /// Points that run at the same time; `None` for one on each CPU.
+    pub jobs: Option<usize>,
+    /// Whether points whose rows are failures run again.
+    pub retry: bool,
+    /// The numbers of the combinations to run; `None` for all.
+    pub only: Option<Vec<u64>>,
 }
 
 impl Sweep {
@@ -117,7 +129,63 @@ impl Sweep {
     /// # Errors
     /// The file cannot be read, or is no space.
     pub fn load(path: &Path) -> Result<Sweep, Fault> {
-        Ok(Sweep { loaded: sweep::Loaded::open(path)?, path: path.to_owned() })
+        Ok(Sweep { loaded: sweep::Loaded::open(path)? })
+    }
+
+    /// A space from its text. `file` is the path of its file, beside which files of values lie.
+    ///
+    /// # Errors
+    /// The text is no space.
+    pub fn of(text: String, file: &str) -> Result<Sweep, Fault> {
+        Ok(Sweep { loaded: sweep::Loaded::of(SpaceText { file: file.to_owned(), text }, file)? })
+    }
+
+    /// The space with these seeds in place of its own.
+    ///
+    /// # Errors
+    /// No seed, or one that is given twice.
+    pub fn with_seeds(&self, seeds: &[u64]) -> Result<Sweep, Fault> {
+        Ok(Sweep { loaded: self.loaded.with_seeds(seeds)? })
+    }
+
+    /// The text of the space's file, and the file's absolute path.
+    pub fn text(&self) -> (&str, &str) {
+        (&self.loaded.text.text, &self.loaded.text.file)
+    }
+
+    /// The checked space.
+    pub fn plan(&self) -> &Plan {
+        &self.loaded.plan
+    }
+
+    /// The coordinates of the combination with this number; `None` if a constraint excludes it.
+    ///
+    /// # Errors
+    /// There is no such number, or an expression has no value.
+    pub fn point(&self, number: u64) -> Result<Option<Point>, Fault> {
+        self.checked(&[number])?;
+        Ok(self.loaded.plan.point(number).map_err(sweep::bad_space)?)
+    }
+
+    /// The keys under which a store has the combination with this number, one for each of the
+    /// seeds; none if a constraint excludes it.
+    ///
+    /// # Errors
+    /// There is no such number, or an expression has no value.
+    pub fn keys(&self, number: u64, seeds: &[u64]) -> Result<Vec<Key>, Fault> {
+        self.checked(&[number])?;
+        Ok(self.loaded.plan.keys(number, seeds).map_err(sweep::bad_space)?)
+    }
+
+    fn checked(&self, numbers: &[u64]) -> Result<(), Fault> {
+        let has = self.loaded.plan.space().combinations();
+        match numbers.iter().find(|&&number| number >= has) {
+            None => Ok(()),
+            Some(number) => {
+                let what = format!("there is no combination {number}; the space has {has}, numbered from 0");
+                Err(anyhow::Error::from(BadInput::new(what)).into())
+            }
+        }
     }
 
     /// The number of points.
@@ -132,26 +200,26 @@ impl Sweep {
 
     /// The folder of the store if none is named.
     pub fn store(&self) -> PathBuf {
-        sweep::store_of(&self.path)
+        sweep::store_of(Path::new(&self.loaded.text.file))
     }
 
-    /// Runs the points that the store in `folder` lacks, `jobs` at a time (`None`: one on each
-    /// CPU). With `retry`, points whose rows are failures run again.
+    /// Runs the points that the store in `folder` lacks.
     ///
     /// # Errors
     /// The store cannot be read or written.
     pub fn run(
         &self,
         folder: &Path,
-        jobs: Option<usize>,
-        retry: bool,
+        runs: &Runs,
         stop: &dyn Fn() -> bool,
         watch: &mut dyn Watch,
     ) -> Result<(End, SweepProgress), Fault> {
-        if retry {
+        self.checked(runs.only.as_deref().unwrap_or_default())?;
+        if runs.retry {
             self.loaded.forget_failures(folder)?;
         }
-        Ok(self.loaded.run(folder, &sweep::RunSettings { jobs, stop }, watch)?)
+        let settings = sweep::RunSettings { jobs: runs.jobs, stop, only: runs.only.as_deref() };
+        Ok(self.loaded.run(folder, &settings, watch)?)
     }
 }
 

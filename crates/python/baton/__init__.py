@@ -16,10 +16,11 @@ from ._chip import Chip, chips
 from ._commands import noc, sim
 from ._error import Error
 from ._figures import Noc, Sim
+from ._progress import Progress
 from ._store import Store, Table
 from ._sweep import Sweep, Swept
 
-__all__ = ["Chip", "Error", "Noc", "Sim", "Store", "Sweep", "Swept", "Table", "chips", "noc", "sim"]
+__all__ = ["Chip", "Error", "Noc", "Progress", "Sim", "Store", "Sweep", "Swept", "Table", "chips", "noc", "sim"]
 
 
 def _shipped() -> None:

@@ -32,8 +32,17 @@ class Error(Exception):
         line: int | None = None,
         key: str | None = None,
     ) -> None:
+        self._given = (message, hint, file, line, key)
         super().__init__(message if hint is None else f"{message}\nhint: {hint}")
         self.hint = hint
         self.file = file
         self.line = line
         self.key = key
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _again, self._given
+
+
+def _again(message: str, hint: str | None, file: str | None, line: int | None, key: str | None) -> Error:
+    """An error that comes from another process."""
+    return Error(message, hint=hint, file=file, line=line, key=key)

@@ -36,6 +36,10 @@ class Table:
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         return self._rows.__arrow_c_stream__(requested_schema)
 
+    def to_dict(self) -> dict[str, list[Any]]:
+        """The rows as lists of values, without any other library."""
+        return {name: self._rows.column(name) for name in self.columns}
+
     def to_arrow(self) -> pyarrow.Table:
         """The rows as a table of pyarrow, which must be installed."""
         import pyarrow

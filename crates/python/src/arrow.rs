@@ -6,9 +6,9 @@ use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch,
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use baton_cli::call;
 use baton_studio::store::{Column, Table, Values};
-use pyo3::exceptions::PyRuntimeError;
+use pyo3::exceptions::{PyKeyError, PyRuntimeError};
 use pyo3::prelude::*;
-use pyo3::types::PyCapsule;
+use pyo3::types::{PyCapsule, PyList};
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -67,6 +67,23 @@ impl Rows {
     #[getter]
     fn columns(&self) -> Vec<String> {
         self.0.schema().fields().iter().map(|field| field.name().clone()).collect()
+    }
+
+    /// The values of a column, `None` for null.
+    fn column<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyList>> {
+        let column = self.0.column_by_name(name).ok_or_else(|| PyKeyError::new_err(name.to_owned()))?;
+        let column = column.as_any();
+        if let Some(all) = column.downcast_ref::<Int64Array>() {
+            PyList::new(py, all.iter().collect::<Vec<_>>())
+        } else if let Some(all) = column.downcast_ref::<Float64Array>() {
+            PyList::new(py, all.iter().collect::<Vec<_>>())
+        } else if let Some(all) = column.downcast_ref::<BooleanArray>() {
+            PyList::new(py, all.iter().collect::<Vec<_>>())
+        } else if let Some(all) = column.downcast_ref::<StringArray>() {
+            PyList::new(py, all.iter().collect::<Vec<_>>())
+        } else {
+            Err(PyRuntimeError::new_err(format!("column `{name}` has a sort of its own")))
+        }
     }
 
     /// The units of the columns that have one.

@@ -23,7 +23,7 @@ type Run = fn(&[String], &Stop) -> Result<String, Fault>;
 fn with_stop(py: Python<'_>, run: Run, arguments: Vec<String>) -> PyResult<String> {
     let stop = Stop::default();
     let asked = stop.clone();
-    running::run(py, move || stop.now(), move || run(&arguments, &asked))
+    running::run(py, move || stop.now(), || Ok(()), move || run(&arguments, &asked))
 }
 
 /// The JSON of `baton sim --json` for the arguments.

@@ -16,10 +16,12 @@ const END: Duration = Duration::from_millis(50);
 /// Bytes of the thread's stack: those of a program's first thread.
 const STACK: usize = 8 << 20;
 
-/// Runs `work` and returns its result. A signal whose handler raises (Ctrl-C) calls `stop`, and is raised here.
+/// Runs `work` and returns its result. A signal whose handler raises (Ctrl-C) calls `stop`, and is raised here, as what `look`
+/// raises is. `look` is called at each look for signals.
 pub(crate) fn run<T: Send + 'static>(
     py: Python<'_>,
     stop: impl Fn(),
+    look: impl Fn() -> PyResult<()>,
     work: impl FnOnce() -> Result<T, Fault> + Send + 'static,
 ) -> PyResult<T> {
     let (sender, receiver) = channel();
@@ -42,7 +44,7 @@ pub(crate) fn run<T: Send + 'static>(
             Err(RecvTimeoutError::Disconnected) => return Err(fault::error(py, &fault::panicked())),
             Err(RecvTimeoutError::Timeout) => {}
         }
-        if let Err(interrupt) = py.check_signals() {
+        if let Err(interrupt) = py.check_signals().and_then(|()| look()) {
             stop();
             drop(py.detach(|| wait(END)));
             return Err(interrupt);

@@ -19,7 +19,7 @@ from baton import _figures
 LONG = {"chip": "ocor64", "lock": "ticket", "threads": 16, "iterations": 10**9, "no_trace": True}
 
 
-@pytest.mark.parametrize("name", ["", "._chip", "._commands", "._error", "._store", "._sweep"])
+@pytest.mark.parametrize("name", ["", "._chip", "._commands", "._error", "._interval", "._store", "._sweep", ".engines", ".search"])
 def test_examples_of_docstrings(name: str) -> None:
     found = doctest.testmod(importlib.import_module("baton" + name))
     assert found.failed == 0

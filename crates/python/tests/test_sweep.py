@@ -59,3 +59,26 @@ def test_what_is_wrong_is_named(tmp_path: Path) -> None:
     assert caught.value.file == str(wrong) and caught.value.line == 5
     with pytest.raises(baton.Error):
         baton.Store(tmp_path)
+
+
+def test_progress_is_told(tmp_path: Path) -> None:
+    told: list[baton.Progress] = []
+    baton.Sweep.of(SPACE).run(tmp_path / "s", progress=told.append)
+    assert (told[-1].done, told[-1].whole, told[-1].failed) == (6, 6, 0)
+    assert "6/6" in str(told[-1])
+
+    def stop(_: baton.Progress) -> None:
+        raise RuntimeError("enough")
+
+    with pytest.raises(RuntimeError, match="enough"):
+        baton.Sweep.of(SPACE.replace("iterations = 10", "iterations = 100_000")).run(tmp_path / "t", progress=stop)
+
+
+def test_named_combinations_run_alone(tmp_path: Path) -> None:
+    sweep = baton.Sweep.of(SPACE)
+    swept = sweep.run(tmp_path / "s", only=[1, 4])
+    assert (swept.added, sweep.combinations) == (2, 6)
+    assert sorted(swept.store.table().to_dict()["key"]) == sorted(sweep.keys(1) + sweep.keys(4))
+    assert sweep.number([2, 0]) == 4 and (sweep.point(4) or {})["lock"] == "mcs"
+    with pytest.raises(baton.Error, match="no combination 6"):
+        sweep.run(tmp_path / "s", only=[6])

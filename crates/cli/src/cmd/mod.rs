@@ -85,6 +85,8 @@ commands! {
     Sim(sim),
     /// Sweep a space of points: any number of axes, a store that resumes
     Sweep(sweep),
+    /// Search a space for its best designs; say which of its axes decide
+    Search(search),
     /// Judge a paper's claims by simulation: claims, falsifiers, a report
     Study(study),
     /// Run litmus tests on a chip: which final states can be seen?

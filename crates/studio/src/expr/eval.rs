@@ -14,19 +14,15 @@ impl Tree {
             Tree::Name(name) => of(name),
             Tree::Unary("not", inner) => Ok(Value::Switch(!switch("not", inner.value(of)?)?)),
             Tree::Unary(_, inner) => arithmetic("-", &Value::Whole(0), &inner.value(of)?),
-            // The right side is not looked at where the left one decides.
-            Tree::Binary(name @ ("and" | "or"), a, b) => match switch(name, a.value(of)?)? {
-                left if left == (*name == "or") => Ok(Value::Switch(left)),
-                _ => Ok(Value::Switch(switch(name, b.value(of)?)?)),
-            },
-            Tree::Binary(name, a, b) => {
-                let (a, b) = (a.value(of)?, b.value(of)?);
-                match *name {
-                    "==" => Ok(Value::Switch(equal(&a, &b))),
-                    "!=" => Ok(Value::Switch(!equal(&a, &b))),
-                    "<" | "<=" | ">" | ">=" => compare(name, &a, &b),
-                    _ => arithmetic(name, &a, &b),
+            Tree::Binary(..) => {
+                // A chain of operators is as deep on its left as it is long, and is taken without recursion.
+                let (mut chain, mut first) = (Vec::new(), self);
+                while let Tree::Binary(name, a, b) = first {
+                    chain.push((*name, b));
+                    first = a;
                 }
+                let first = first.value(of)?;
+                chain.into_iter().rev().try_fold(first, |a, (name, b)| binary(name, a, b, of))
             }
             Tree::Call(Function::If, parts) => {
                 let which = if switch("if", parts[0].value(of)?)? { 1 } else { 2 };
@@ -37,6 +33,23 @@ impl Tree {
                 call(*function, values)
             }
         }
+    }
+}
+
+fn binary(name: &str, a: Value, b: &Tree, of: Of<'_>) -> Result<Value, String> {
+    if let "and" | "or" = name {
+        // The right side is not looked at where the left one decides.
+        return match switch(name, a)? {
+            left if left == (name == "or") => Ok(Value::Switch(left)),
+            _ => Ok(Value::Switch(switch(name, b.value(of)?)?)),
+        };
+    }
+    let b = b.value(of)?;
+    match name {
+        "==" => Ok(Value::Switch(equal(&a, &b))),
+        "!=" => Ok(Value::Switch(!equal(&a, &b))),
+        "<" | "<=" | ">" | ">=" => compare(name, &a, &b),
+        _ => arithmetic(name, &a, &b),
     }
 }
 

@@ -90,7 +90,7 @@ impl Parser {
     fn binary(&mut self, least: u8) -> Result<Tree, Fault> {
         self.depth += 1;
         if self.depth > DEEPEST {
-            return Err(self.fault("nested too deeply"));
+            return Err(self.fault(format!("nested more than {DEEPEST} deep")));
         }
         let mut left = self.unary()?;
         let mut compared = false;

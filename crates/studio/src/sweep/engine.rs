@@ -23,6 +23,8 @@ pub struct Options<'a> {
     pub workers: usize,
     /// Whether the sweep is to end at once.
     pub stop: &'a dyn Fn() -> bool,
+    /// The numbers of the combinations to run, each once, below the space's number of combinations; `None` for all.
+    pub only: Option<&'a [u64]>,
 }
 
 /// Sees what a sweep does.
@@ -105,7 +107,7 @@ pub fn sweep(
         plan,
         writer,
         pool: Pool::new(plan, options.workers.max(1)),
-        queue: Queue::new(plan),
+        queue: Queue::new(plan, options.only.map(<[u64]>::to_vec)),
         more: VecDeque::new(),
         theirs: VecDeque::new(),
         running: HashMap::new(),
@@ -115,7 +117,10 @@ pub fn sweep(
         waits_since: None,
         began: Instant::now(),
         started: 0,
-        state: SweepProgress { whole: plan.rows(), ..SweepProgress::default() },
+        state: SweepProgress {
+            whole: options.only.map_or(plan.rows(), |only| plan.rows_of(only.len() as u64)),
+            ..SweepProgress::default()
+        },
     };
     let end = sweep.run(options, watch)?;
     sweep.look();

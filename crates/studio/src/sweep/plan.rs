@@ -87,11 +87,16 @@ impl Plan {
 
     /// The number of rows of a complete sweep; with `until`, the fewest that it can have.
     pub fn rows(&self) -> u64 {
+        self.rows_of(self.points)
+    }
+
+    /// The number of rows of this many points; with `until`, the fewest.
+    pub(super) fn rows_of(&self, points: u64) -> u64 {
         let seeds = match &self.space.seeds {
             Seeds::List(seeds) => seeds.len() as u64,
             Seeds::Until { least, .. } => u64::from(*least),
         };
-        self.points.saturating_mul(seeds)
+        points.saturating_mul(seeds)
     }
 
     /// The columns of coordinates and figures.
@@ -104,7 +109,11 @@ impl Plan {
         Manifest::new(self.subject.version(), &self.space.command, self.columns.clone(), file)
     }
 
-    fn point(&self, number: u64) -> Result<Option<Point>, SpaceError> {
+    /// The point with this number; `None` if a constraint excludes the combination.
+    ///
+    /// # Errors
+    /// An expression that has no value.
+    pub fn point(&self, number: u64) -> Result<Option<Point>, SpaceError> {
         self.space.point(number, &|known, name| self.lookup(known, name))
     }
 
@@ -235,6 +244,16 @@ impl Plan {
     pub(super) fn goal(&self) -> Option<(&Goal, usize)> {
         let goal = self.space.goal.as_ref()?;
         Some((goal, self.place(&goal.metric)?))
+    }
+
+    /// The keys under which a store has the point with this number, one for each of the seeds; none if a constraint excludes the
+    /// combination.
+    ///
+    /// # Errors
+    /// An expression that has no value.
+    pub fn keys(&self, number: u64, seeds: &[u64]) -> Result<Vec<Key>, SpaceError> {
+        let prepared = self.prepare(number, seeds)?;
+        Ok(prepared.into_iter().flat_map(|(_, all)| all).map(|one| one.key).collect())
     }
 
     /// The settings of a point.

@@ -33,22 +33,29 @@ impl Task {
 /// The points of a space that have not begun.
 pub(super) struct Queue {
     plan: Arc<Plan>,
+    /// The numbers of the combinations to run; `None` for all.
+    only: Option<Vec<u64>>,
     /// The first combination that was not prepared yet.
     next: u64,
     ready: VecDeque<Task>,
 }
 
 impl Queue {
-    pub(super) fn new(plan: &Arc<Plan>) -> Queue {
-        Queue { plan: plan.clone(), next: 0, ready: VecDeque::new() }
+    pub(super) fn new(plan: &Arc<Plan>, only: Option<Vec<u64>>) -> Queue {
+        Queue { plan: plan.clone(), only, next: 0, ready: VecDeque::new() }
     }
 
     /// The next point; prepares more of them if none is ready.
     pub(super) fn pop(&mut self) -> Result<Option<Task>, SpaceError> {
-        while self.ready.is_empty() && self.next < self.plan.space.combinations() {
+        while self.ready.is_empty() && self.next < self.combinations() {
             self.prepare()?;
         }
         Ok(self.ready.pop_front())
+    }
+
+    /// The number of combinations, with those whose points are excluded.
+    fn combinations(&self) -> u64 {
+        self.only.as_ref().map_or(self.plan.space.combinations(), |only| only.len() as u64)
     }
 
     /// Puts a point at the beginning.
@@ -57,10 +64,12 @@ impl Queue {
     }
 
     fn prepare(&mut self) -> Result<(), SpaceError> {
-        let end = (self.next + CHUNK).min(self.plan.space.combinations());
+        let end = (self.next + CHUNK).min(self.combinations());
         let seeds = self.plan.first_seeds();
         let plan = &self.plan;
-        let of = |number: u64| -> Result<Vec<(f64, Task)>, SpaceError> {
+        let only = self.only.as_deref();
+        let of = |at: u64| -> Result<Vec<(f64, Task)>, SpaceError> {
+            let number = only.map_or(at, |only| only[at as usize]);
             let Some((point, prepared)) = plan.prepare(number, &seeds)? else { return Ok(Vec::new()) };
             let point = Arc::new(point);
             Ok(prepared.into_iter().map(|prepared| Task::new(number, &point, prepared)).collect())

@@ -148,12 +148,12 @@ fn open(plan: &Plan, folder: &Path) -> Result<Writer, StoreError> {
 /// Sweeps, and leaves the journal as a killed process would.
 fn killed(plan: &Arc<Plan>, folder: &Path, workers: usize) -> (End, SweepProgress) {
     let mut writer = open(plan, folder).unwrap();
-    sweep(plan, &mut writer, &Options { workers, stop: &|| false }, &mut Quiet).unwrap()
+    sweep(plan, &mut writer, &Options { workers, stop: &|| false, only: None }, &mut Quiet).unwrap()
 }
 
 fn whole(plan: &Arc<Plan>, folder: &Path) -> (End, SweepProgress) {
     let mut writer = open(plan, folder).unwrap();
-    let ended = sweep(plan, &mut writer, &Options { workers: 2, stop: &|| false }, &mut Quiet).unwrap();
+    let ended = sweep(plan, &mut writer, &Options { workers: 2, stop: &|| false, only: None }, &mut Quiet).unwrap();
     writer.close().unwrap();
     ended
 }
@@ -174,6 +174,23 @@ fn rows(folder: &Path, names: &[&str]) -> Vec<String> {
 
 mod given_up;
 mod plans;
+
+/// The combinations that are named run, those that a constraint excludes are left out, and the whole sweep goes on behind them.
+#[test]
+fn only_the_named_combinations_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let plan = plan(&format!("constraints = [\"x != 2\"]\n{GRID}"));
+    let mut writer = open(&plan, folder.path()).unwrap();
+    let options = Options { workers: 2, stop: &|| false, only: Some(&[4, 0, 2]) };
+    let (end, state) = sweep(&plan, &mut writer, &options, &mut Quiet).unwrap();
+    writer.close().unwrap();
+    assert_eq!((end, state.added), (End::Done, 4));
+    assert_eq!(rows(folder.path(), &["x", "y", "seed"]), ["1 0.5 2", "1 0.5 5", "3 0.5 2", "3 0.5 5"]);
+    let keys: Vec<String> = plan.keys(4, &[2, 5]).unwrap().iter().map(ToString::to_string).collect();
+    assert_eq!(rows(folder.path(), &["key"])[2..], keys);
+    assert!(plan.keys(2, &[2]).unwrap().is_empty());
+    assert_eq!(whole(&plan, folder.path()).1.added, 4);
+}
 
 const GRID: &str = "seeds = [2, 5]\n[axes]\nx = [1, 2, 3]\ny = [0.5, 4]\n[set]\nz = \"= size / x\"\n";
 

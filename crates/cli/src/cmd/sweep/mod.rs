@@ -6,11 +6,13 @@
 //! | `subject` | a command whose points can be swept |
 //! | `matched` | the settings of a point as parsed options |
 //! | `described` | the options of a command for programs in other languages |
+//! | `python` | searches, and sweeps on many machines, by the Python module |
 //! | `watch` | rows and progress while a sweep runs |
 //! | `show` | `status`, `show` and `export` |
 
 mod described;
 mod matched;
+pub(super) mod python;
 mod run;
 mod show;
 mod subject;
@@ -19,12 +21,13 @@ mod watch;
 pub use described::{CallKind, CallOption, Many};
 pub(crate) use described::{call_options, call_parse};
 pub(crate) use matched::Matched;
-pub(crate) use run::{Loaded, RunSettings, store_of};
+pub(crate) use run::{Loaded, RunSettings, bad_space, store_of};
 pub(crate) use show::table_of;
 pub(crate) use subject::{Ready, Swept};
 
 use crate::error::BadInput;
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Options of `baton sweep`.
@@ -42,6 +45,7 @@ input, 130 ended by Ctrl-C.
 Examples:
   baton sweep examples/sweeps/zoo.toml                    into zoo.store
   baton sweep space.toml --store results --jobs 8
+  baton sweep space.toml --engine ray --address auto      on the machines of a cluster of Ray
   baton sweep space.toml --dry-run                        how many points are there?
   baton sweep status zoo.store
   baton sweep resume zoo.store
@@ -76,6 +80,28 @@ struct RunArgs {
     /// Print each row as a JSON object on a line.
     #[arg(long)]
     json: bool,
+    /// What runs the points: this machine, or many machines by Ray or Slurm, which needs the Python package
+    /// (docs/reference/studio.md).
+    #[arg(long, value_name = "ENGINE", value_parser = ["ray", "slurm"], conflicts_with_all = ["dry_run", "json"])]
+    engine: Option<String>,
+    /// Ray's cluster. Left out: a Ray of this machine, which ends with the sweep.
+    #[arg(long, value_name = "ADDRESS", requires = "engine")]
+    address: Option<String>,
+}
+
+impl RunArgs {
+    /// The words of a command line with these options.
+    fn words(&self, space: &Path) -> Vec<OsString> {
+        let mut words = vec![space.as_os_str().to_owned()];
+        let jobs = self.jobs.map(|jobs| jobs.to_string().into());
+        let store = self.store.as_ref().map(|store| store.as_os_str().to_owned());
+        let (engine, address) = (self.engine.clone().map(OsString::from), self.address.clone().map(OsString::from));
+        for (name, value) in [("--engine", engine), ("--address", address), ("--store", store), ("--jobs", jobs)] {
+            words.extend(value.into_iter().flat_map(|value| [name.into(), value]));
+        }
+        words.extend(self.retry.then(|| "--retry".into()));
+        words
+    }
 }
 
 /// The subcommands.
@@ -119,11 +145,22 @@ struct Resume {
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let Some(command) = args.command else {
         let named = args.space.ok_or_else(|| BadInput::new("no space is named").hint("baton sweep SPACE.toml"))?;
-        return run::begin(&named, &args.options);
+        return match &args.options.engine {
+            Some(_) => python::module("baton.engines", &args.options.words(&named)),
+            None => run::begin(&named, &args.options),
+        };
     };
     match command {
         Command::Resume(Resume { directory, jobs, retry, json }) => {
-            let options = RunArgs { store: Some(directory.clone()), jobs, retry, dry_run: false, json };
+            let options = RunArgs {
+                store: Some(directory.clone()),
+                jobs,
+                retry,
+                dry_run: false,
+                json,
+                engine: None,
+                address: None,
+            };
             run::resume(&directory, &options)
         }
         Command::Status(args) => show::status(&args),

@@ -9,7 +9,7 @@ use crate::error::{BadInput, Place};
 use crate::{chips, ui};
 use anyhow::Context;
 use baton_host::launch::signals::{PassedOn, asked_to_end};
-use baton_studio::space::{Space, SpaceError};
+use baton_studio::space::{Seeds, Space, SpaceError};
 use baton_studio::store::{SpaceText, Store, StoreError, Writer};
 use baton_studio::subject::Subject;
 use baton_studio::sweep::{End, Options, Plan, SweepError, SweepProgress, Watch, sweep};
@@ -35,7 +35,7 @@ fn subject(command: &str) -> Option<Arc<dyn Subject>> {
 }
 
 /// An error of a space as bad input.
-fn bad_space(error: SpaceError) -> anyhow::Error {
+pub(crate) fn bad_space(error: SpaceError) -> anyhow::Error {
     let place = Place { file: Some(error.file.clone()), line: error.line, key: None };
     let bad = BadInput::new(&error).at(place);
     match error.hint {
@@ -58,7 +58,7 @@ fn other_store(error: StoreError) -> anyhow::Error {
 
 /// A space that was read and checked against its command.
 pub(crate) struct Loaded {
-    text: SpaceText,
+    pub(crate) text: SpaceText,
     pub(crate) plan: Arc<Plan>,
 }
 
@@ -68,6 +68,8 @@ pub(crate) struct RunSettings<'a> {
     pub(crate) jobs: Option<usize>,
     /// Whether the sweep is to end at once.
     pub(crate) stop: &'a dyn Fn() -> bool,
+    /// The numbers of the combinations to run; `None` for all.
+    pub(crate) only: Option<&'a [u64]>,
 }
 
 impl Loaded {
@@ -83,7 +85,7 @@ impl Loaded {
     }
 
     /// A space from its text, checked against its command. Messages call the file `name`.
-    fn of(text: SpaceText, name: &str) -> anyhow::Result<Loaded> {
+    pub(crate) fn of(text: SpaceText, name: &str) -> anyhow::Result<Loaded> {
         let beside = Path::new(&text.file).parent().unwrap_or(Path::new("."));
         let space = Space::from_toml(&text.text, name, beside, &chips::names).map_err(bad_space)?;
         let subject = subject(&space.command)
@@ -91,6 +93,20 @@ impl Loaded {
             .with_context(|| name.to_owned())?;
         let plan = Arc::new(Plan::new(space, subject).map_err(bad_space)?);
         Ok(Loaded { text, plan })
+    }
+
+    /// The space with these seeds in place of its own.
+    pub(crate) fn with_seeds(&self, seeds: &[u64]) -> anyhow::Result<Loaded> {
+        let is_twice = |(at, seed): (usize, &u64)| seeds[..at].contains(seed) || i64::try_from(*seed).is_err();
+        if seeds.is_empty() || seeds.iter().enumerate().any(is_twice) {
+            return Err(
+                BadInput::new(format!("the seeds are {seeds:?}; expected one or more below 2^63, none twice")).into()
+            );
+        }
+        let mut space = self.plan.space().clone();
+        space.seeds = Seeds::List(seeds.to_vec());
+        let subject = subject(&space.command).context("a command to sweep")?;
+        Ok(Loaded { text: self.text.clone(), plan: Arc::new(Plan::new(space, subject).map_err(bad_space)?) })
     }
 
     /// Removes the rows of failures from the store in `folder`, so that their points run again. Returns
@@ -114,7 +130,7 @@ impl Loaded {
         let manifest = self.plan.manifest(self.text.clone());
         let mut writer = Writer::open(folder, &manifest, &self.plan.until()).map_err(other_store)?;
         let cpus = || std::thread::available_parallelism().map_or(1, usize::from);
-        let options = Options { workers: settings.jobs.unwrap_or_else(cpus), stop: settings.stop };
+        let options = Options { workers: settings.jobs.unwrap_or_else(cpus), stop: settings.stop, only: settings.only };
         let swept = sweep(&self.plan, &mut writer, &options, watch);
         let closed = writer.close();
         let swept = swept.map_err(|error| match error {
@@ -165,7 +181,7 @@ fn go(loaded: &Loaded, folder: &Path, options: &RunArgs) -> anyhow::Result<ExitC
     }
     let signals = PassedOn::begin();
     let mut watcher = Watcher::new(plan, options.json);
-    let settings = RunSettings { jobs: options.jobs.map(|jobs| jobs as usize), stop: &asked_to_end };
+    let settings = RunSettings { jobs: options.jobs.map(|jobs| jobs as usize), stop: &asked_to_end, only: None };
     let swept = loaded.run(folder, &settings, &mut watcher);
     watcher.clear();
     drop(signals);
