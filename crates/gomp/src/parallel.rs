@@ -81,16 +81,13 @@ pub(crate) fn ordered(place: &Context<Native>) {
             true
         });
     }
-    match place.record() {
-        None => place.ordered(),
-        Some(_) => told(place),
-    }
+    if ompt::is_on() { told(place) } else { place.ordered() }
 }
 
 /// Tells a tool, if there is one, that an ordered block ends.
 #[inline(always)]
 pub(crate) fn ordered_ends(place: &Context<Native>) {
-    if place.record().is_some() {
+    if ompt::is_on() {
         ompt::locks::released(ompt::LockKind::Ordered, turn_of(place));
     }
 }
@@ -102,5 +99,7 @@ fn turn_of(place: &Context<Native>) -> usize {
 
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_ordered_end() {
-    known_place().into_iter().for_each(ordered_ends);
+    if ompt::is_on() {
+        known_place().into_iter().for_each(ordered_ends);
+    }
 }

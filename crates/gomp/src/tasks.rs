@@ -189,9 +189,10 @@ pub unsafe extern "C" fn GOMP_task(
     }
     let is_final = flags & FINAL != 0 || place.is_final();
     let source = Source { data, copy, bytes, align };
-    // SAFETY: the compiler passes the list of dependences if this flag is set.
-    let listed = || if flags & DEPEND == 0 { Vec::new() } else { unsafe { dependences(depend.cast()) } };
-    ompt::constructs::next_task(place, || ompt_flags(flags & UNTIED != 0, flags & MERGEABLE != 0), listed);
+    if place.record().is_some() {
+        // SAFETY: the compiler passes the list of dependences if its flag is set.
+        unsafe { tell_next(flags, depend.cast()) };
+    }
     if flags & (DEPEND | DETACH | PRIORITY) != 0 {
         let said = TaskClauses { is_final, deferred, flags, depend, priority, detach };
         // SAFETY: the compiler outlined the function for these data, and passes what the flags
@@ -204,6 +205,18 @@ pub unsafe extern "C" fn GOMP_task(
     }
     // SAFETY: as above.
     unsafe { deferred_task(place, function, source, is_final) };
+}
+
+/// Says, to a tool, what the compiler knows of the task that the thread makes next.
+///
+/// # Safety
+/// The compiler built the list, if the flags announce one.
+#[cold]
+#[inline(never)]
+unsafe fn tell_next(flags: u32, depend: *const usize) {
+    // SAFETY: by contract.
+    let list = if flags & DEPEND == 0 { Vec::new() } else { unsafe { dependences(depend) } };
+    ompt::thread::set_next(ompt_flags(flags & UNTIED != 0, flags & MERGEABLE != 0), list);
 }
 
 /// Creates a task for later that has no clause but perhaps `final`.

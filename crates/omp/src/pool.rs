@@ -120,7 +120,7 @@ pub(crate) unsafe fn work<M: Machine>(begin: Begin<M>, mut waits: Waits, setting
     // SAFETY: the crowd belongs to the runtime, which outlives its threads.
     let crowd = unsafe { outermost.crowd.as_ref() };
     crowd.into_iter().for_each(Crowd::hired);
-    outermost.told.iter().for_each(|told| told.tool.thread_begins(false));
+    outermost.told.iter().for_each(|told| told.tool().thread_begins(false));
     loop {
         waits.wait::<M, u32>(Why::Idle, &worker.go, seen);
         seen = seen.wrapping_add(1);
@@ -159,7 +159,7 @@ pub(crate) unsafe fn work<M: Machine>(begin: Begin<M>, mut waits: Waits, setting
         place.tell_end();
         thread.context.set((&raw const idle).cast_mut());
     }
-    outermost.told.iter().for_each(|told| told.tool.thread_ends());
+    outermost.told.iter().for_each(|told| told.tool().thread_ends());
     M::local().set(Use::OpenMp, 0);
     crowd.into_iter().for_each(Crowd::gone);
     // The workers of this worker's own regions end before it.

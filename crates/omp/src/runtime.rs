@@ -14,7 +14,7 @@ use baton_machine::local::Use;
 use baton_machine::{Atomic, Machine, Owned};
 use core::ffi::c_void;
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// A runtime. It must outlive its threads.
 pub struct Runtime<M: Machine> {
@@ -30,6 +30,8 @@ pub struct Runtime<M: Machine> {
     /// The teams of all initial threads, if their number decides how threads wait; `None` if the
     /// user named policies.
     crowd: Option<Owned<M, Crowd<M>>>,
+    /// What is told of the tool outside of all regions, if there is a tool.
+    outside: OnceLock<Told>,
 }
 
 extern "C-unwind" fn no_region(_: *mut c_void) {}
@@ -43,7 +45,7 @@ impl<M: Machine> Runtime<M> {
         let idle = settings.waits(1, usable);
         // Policies that the user named hold for any number of threads, so no crowd is needed.
         let crowd = settings.waits.is_none().then(|| Owned::new(Crowd::new(&settings, usable)));
-        Runtime { settings, cpus, threads: threads.into(), usable, idle, crowd }
+        Runtime { settings, cpus, threads: threads.into(), usable, idle, crowd, outside: OnceLock::new() }
     }
 
     /// Sets how the calling thread's next region binds its threads, by the numbers of
@@ -138,7 +140,7 @@ impl<M: Machine> Runtime<M> {
             binding: self.places().map(Binding::initial),
             shown: false,
             reductions: 0,
-            told: self.threads.tool().map(Told::outside),
+            told: self.threads.tool().map(|tool| *self.outside.get_or_init(|| Told::outside(tool))),
             outer: core::ptr::null(),
         }
     }
@@ -167,7 +169,7 @@ impl<M: Machine> Runtime<M> {
         M::local().at_end(Use::OpenMp, ended::<M>);
         // As in libgomp, an initial thread is bound to the first place.
         self.settings.places.iter().take(1).for_each(|cpus| self.threads.bind(cpus));
-        region.told.iter().for_each(|told| told.tool.thread_begins(true));
+        region.told.iter().for_each(|told| told.tool().thread_begins(true));
         // SAFETY: the context and the record were made above, and stay until the thread ends.
         unsafe {
             (*context).tell_initial(None);
@@ -478,7 +480,7 @@ fn ended<M: Machine>(word: usize) {
         let thread = Owned::<M, Thread<M>>::from_raw(core::ptr::with_exposed_provenance_mut(word));
         let context = Box::from_raw(thread.context.get());
         context.tell_end();
-        context.region.told.iter().for_each(|told| told.tool.thread_ends());
+        context.region.told.iter().for_each(|told| told.tool().thread_ends());
         context.region.crowd.as_ref().into_iter().for_each(|crowd| crowd.leave(&raw const thread.busy));
         // If a task outside of any region has an event that is not fulfilled, the team stays for
         // the thread that fulfils the event.

@@ -1,9 +1,9 @@
 //! How a thread tells a tool what it does. Without a tool, each function here is a load and a branch.
 
 use crate::tasks::Event;
-use crate::tasks::task::{Current, End, Task};
+use crate::tasks::task::{Current, Task};
 use crate::team::{Context, League};
-use crate::tool::{TaskRecord, Told, status};
+use crate::tool::{TaskRecord, Told, status, task_flag};
 use baton_machine::Machine;
 use core::sync::atomic::Ordering::Relaxed;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ impl<M: Machine> Context<M> {
         if let Some(told) = self.region.told {
             // SAFETY: a region's threads begin it before any of them ends it.
             let record = self.implicit().record.get_or_init(|| unsafe { told.implicit(self.id, self.team().size) });
-            told.tool.implicit_begins(record, self.team().size, self.id);
+            told.tool().implicit_begins(record, self.team().size, self.id);
         }
     }
 
@@ -44,14 +44,14 @@ impl<M: Machine> Context<M> {
         if let Some(told) = self.region.told {
             let League { team, teams } = self.league.get();
             let record = self.implicit().record.get_or_init(|| told.initial(by));
-            told.tool.implicit_begins(record, teams, team);
+            told.tool().implicit_begins(record, teams, team);
         }
     }
 
     /// Tells that the thread has entered the work-share with which its region begins.
     pub(crate) fn tell_share(&self) {
         if let (Some(told), Some(task)) = (self.region.told, self.implicit_record()) {
-            told.tool.shares(task, &self.work.get());
+            told.tool().shares(task, &self.work.get());
         }
     }
 
@@ -61,7 +61,7 @@ impl<M: Machine> Context<M> {
         if let (Some(told), Some(task)) = (self.region.told, self.implicit_record()) {
             let League { team, teams } = self.league.get();
             let (threads, id) = if self.region.level == 0 { (teams, team) } else { (self.team().size, self.id) };
-            told.tool.implicit_ends(task, threads, id);
+            told.tool().implicit_ends(task, threads, id);
         }
     }
 
@@ -72,7 +72,7 @@ impl<M: Machine> Context<M> {
             if arrives {
                 task.frame.exits(0);
             }
-            told.tool.joins(task, arrives);
+            told.tool().joins(task, arrives);
         }
     }
 
@@ -126,14 +126,41 @@ impl<M: Machine> Context<M> {
 }
 
 impl<M: Machine> Task<M> {
-    /// Notes that the task's function has ended, or was left out.
-    #[inline(always)]
-    pub(crate) fn tell_ended(&self, ran: bool) {
-        if let Some(record) = &self.end.record {
+    /// Notes that the task's function has ended, or was left out. `record`: the task as a tool knows it.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn tell_ended(&self, record: Option<&Arc<TaskRecord>>, ran: bool) {
+        if let Some(record) = record {
             let open = self.event.as_ref().is_some_and(|event| !event.is_fulfilled());
             record.body_ended(ran, open);
         }
     }
+}
+
+/// The flags of a task that is final, if it is.
+fn final_flag(is_final: bool) -> i32 {
+    if is_final { task_flag::FINAL } else { 0 }
+}
+
+/// The record of a task that the task `by` makes, of which a tool is told, and that an event may
+/// complete.
+#[cold]
+#[inline(never)]
+pub(crate) fn made_deferred<M: Machine>(
+    by: &Arc<TaskRecord>,
+    is_final: bool,
+    event: Option<&Event<M>>,
+) -> Option<Arc<TaskRecord>> {
+    let record = by.child(final_flag(is_final));
+    Event::tell(event, Some(&record));
+    Some(record)
+}
+
+/// The record of a task that the task `by` makes and that runs at once, of which a tool is told.
+#[cold]
+#[inline(never)]
+pub(crate) fn made_undeferred(by: &Arc<TaskRecord>, is_final: bool) -> Option<Arc<TaskRecord>> {
+    Some(by.child(final_flag(is_final) | task_flag::UNDEFERRED))
 }
 
 impl<M: Machine> Event<M> {
@@ -145,23 +172,19 @@ impl<M: Machine> Event<M> {
             _ = event.record.set(record.clone());
         }
     }
-}
 
-impl<M: Machine> End<M> {
-    /// Tells that the task's event was fulfilled after its function had ended.
-    #[inline]
-    pub(crate) fn told_late(&self) {
-        if let Some(task) = &self.record {
+    /// Tells that the event was fulfilled after the task's function had ended.
+    pub(crate) fn tell_late(&self) {
+        if let Some(task) = self.record.get() {
             task.tool.task_switches(task, status::LATE_FULFIL, None);
         }
     }
 
     /// The event was fulfilled before the thread said that the function had ended. If a tool was told
     /// otherwise, tells it now.
-    #[inline]
-    pub(crate) fn told_early(&self) {
-        if self.record.as_ref().is_some_and(|task| task.ends.load(Relaxed) == status::DETACH) {
-            self.told_late();
+    pub(crate) fn tell_early(&self) {
+        if self.record.get().is_some_and(|task| task.ends.load(Relaxed) == status::DETACH) {
+            self.tell_late();
         }
     }
 }

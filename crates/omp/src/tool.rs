@@ -6,6 +6,7 @@
 use crate::work::Work;
 use core::cell::UnsafeCell;
 use core::ffi::c_void;
+use core::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicUsize, Ordering::Relaxed};
 
@@ -57,8 +58,9 @@ impl Frame {
 }
 
 /// A region, as a tool knows it.
-#[derive(Default)]
 pub struct RegionRecord {
+    /// The tool that is told.
+    pub tool: &'static dyn Tool,
     /// The tool's word.
     pub word: Word,
     /// The task that began the region; `None` for what is around all regions.
@@ -74,6 +76,18 @@ pub struct RegionRecord {
 }
 
 impl RegionRecord {
+    fn new(tool: &'static dyn Tool, by: Option<Arc<TaskRecord>>) -> RegionRecord {
+        RegionRecord {
+            tool,
+            word: Word::default(),
+            by,
+            threads: AtomicU32::new(0),
+            flags: AtomicI32::new(0),
+            in_sections: AtomicBool::new(false),
+            code: AtomicUsize::new(0),
+        }
+    }
+
     /// The region around this one.
     pub fn outer(&self) -> Option<&RegionRecord> {
         self.by.as_ref()?.region.as_deref()
@@ -178,7 +192,7 @@ impl TaskRecord {
     }
 
     /// A task that this one makes, of which the tool is told.
-    fn child(self: &Arc<Self>, flags: i32) -> Arc<TaskRecord> {
+    pub(crate) fn child(self: &Arc<Self>, flags: i32) -> Arc<TaskRecord> {
         let (flags, thread) = (flags | task_flag::EXPLICIT, self.thread.load(Relaxed));
         let made = TaskRecord::new(self.tool, flags, self.region.clone(), thread, Some(self.clone()));
         self.tool.task_made(self, &made);
@@ -186,31 +200,26 @@ impl TaskRecord {
     }
 }
 
-/// Makes the record of a task that `by` makes, and tells the tool. Without a tool there is none.
-#[inline(always)]
-pub(crate) fn made(by: Option<&Arc<TaskRecord>>, is_final: bool, deferred: bool) -> Option<Arc<TaskRecord>> {
-    #[cold]
-    #[inline(never)]
-    fn told(by: &Arc<TaskRecord>, is_final: bool, deferred: bool) -> Arc<TaskRecord> {
-        let flag = |holds: bool, flag: i32| if holds { flag } else { 0 };
-        by.child(flag(is_final, task_flag::FINAL) | flag(!deferred, task_flag::UNDEFERRED))
-    }
-    by.map(|by| told(by, is_final, deferred))
-}
-
-/// What the threads of a region learn of the tool.
+/// What the threads of a region learn of the tool: the region's record, which stays until the last thread
+/// has ended the region.
 #[derive(Clone, Copy)]
-pub struct Told {
-    /// The tool.
-    pub tool: &'static dyn Tool,
-    /// The region, which stays until its last thread has ended it; null outside of all regions.
-    pub region: *const RegionRecord,
-}
+pub struct Told(NonNull<RegionRecord>);
+
+// SAFETY: a record may be shared by threads, as its fields may.
+unsafe impl Send for Told {}
+// SAFETY: as above.
+unsafe impl Sync for Told {}
 
 impl Told {
-    /// What is told outside of all regions.
+    /// What is told outside of all regions. It is never freed.
     pub fn outside(tool: &'static dyn Tool) -> Told {
-        Told { tool, region: core::ptr::null() }
+        Told(NonNull::from(Box::leak(Box::new(RegionRecord::new(tool, None)))))
+    }
+
+    /// The tool.
+    pub fn tool(self) -> &'static dyn Tool {
+        // SAFETY: the record stays while a thread is in the region.
+        unsafe { self.0.as_ref() }.tool
     }
 
     /// The record of a region that `by` begins with `asked` threads, of which the tool is told.
@@ -218,9 +227,10 @@ impl Told {
     #[cold]
     #[inline(never)]
     pub(crate) fn begin(self, by: Option<&Arc<TaskRecord>>, asked: u32) -> Told {
-        let region = Arc::new(RegionRecord { by: by.cloned(), ..RegionRecord::default() });
-        self.tool.region_begins(&region, asked);
-        Told { region: Arc::into_raw(region), ..self }
+        let region = Arc::new(RegionRecord::new(self.tool(), by.cloned()));
+        self.tool().region_begins(&region, asked);
+        // SAFETY: an `Arc` has an address that is not null.
+        Told(unsafe { NonNull::new_unchecked(Arc::into_raw(region).cast_mut()) })
     }
 
     /// Ends a region that [`begin`](Told::begin) began.
@@ -231,8 +241,8 @@ impl Told {
     #[inline(never)]
     pub(crate) unsafe fn end(self) {
         // SAFETY: `begin` made the pointer, and gives up its hold here.
-        let region = unsafe { Arc::from_raw(self.region) };
-        self.tool.region_ends(&region);
+        let region = unsafe { Arc::from_raw(self.0.as_ptr().cast_const()) };
+        region.tool.region_ends(&region);
     }
 
     /// The record of a thread's implicit task.
@@ -244,20 +254,22 @@ impl Told {
     pub(crate) unsafe fn implicit(self, id: u32, threads: u32) -> Arc<TaskRecord> {
         // SAFETY: the thread that began the region holds it, until all threads have ended it.
         let region = unsafe {
-            Arc::increment_strong_count(self.region);
-            Arc::from_raw(self.region)
+            let region = self.0.as_ptr().cast_const();
+            Arc::increment_strong_count(region);
+            Arc::from_raw(region)
         };
         region.threads.store(threads, Relaxed);
         let parent = region.by.clone();
-        TaskRecord::new(self.tool, task_flag::IMPLICIT, Some(region), id, parent)
+        TaskRecord::new(self.tool(), task_flag::IMPLICIT, Some(region), id, parent)
     }
 
     /// The record of an initial task, which the task `by` leads to.
     #[cold]
     #[inline(never)]
     pub(crate) fn initial(self, by: Option<&Arc<TaskRecord>>) -> Arc<TaskRecord> {
-        let region = Arc::new(RegionRecord { by: by.cloned(), threads: AtomicU32::new(1), ..RegionRecord::default() });
-        TaskRecord::new(self.tool, task_flag::INITIAL, Some(region), 0, by.cloned())
+        let region = Arc::new(RegionRecord::new(self.tool(), by.cloned()));
+        region.threads.store(1, Relaxed);
+        TaskRecord::new(self.tool(), task_flag::INITIAL, Some(region), 0, by.cloned())
     }
 }
 

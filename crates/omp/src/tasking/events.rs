@@ -13,7 +13,7 @@ use baton_machine::Machine;
 /// The task is not done: it holds its region open, and with it the team.
 pub unsafe fn fulfil<M: Machine>(team: *const Team<M>, waits: &Waits, event: &Event<M>) {
     if let Some(end) = event.fulfil(waits) {
-        end.told_late();
+        event.tell_late();
         // SAFETY: the caller says that the task is not done, and its end is recorded only here.
         done(unsafe { &*team }, None, waits, end);
     }
@@ -29,7 +29,7 @@ impl<M: Machine> Context<M> {
     #[inline(never)]
     pub(super) fn ended_with_event(&self, event: &Event<M>, end: End<M>) {
         if let Some(end) = event.body_ended(end) {
-            end.told_early();
+            event.tell_early();
             done(self.team(), Some(self), self.waits(), end);
         }
     }

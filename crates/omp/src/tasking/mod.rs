@@ -4,15 +4,17 @@
 //! | --- | --- |
 //! | `run` | a thread makes tasks, runs them, waits for them |
 //! | `events` | detached tasks |
+//! | `included` | tasks whose bodies the compiler calls itself |
 //! | `queueing` | tasks go into a team's lists and come out again |
 //! | `steal` | threads that find no task of their own |
 //! | `cancel` | a region or a work-share is cancelled |
 
 mod cancel;
 mod events;
+mod included;
 mod queueing;
 mod run;
 mod steal;
 
 pub use events::fulfil;
-pub use run::Outer;
+pub use included::Outer;

@@ -8,13 +8,15 @@ use crate::tasks::queue::NOT_DONE;
 use crate::tasks::task::{Clauses, Current, End, Kind, PER_THREAD, Task};
 use crate::tasks::{Data, Depend, Event, Function, Group, Shared};
 use crate::team::{Context, Team};
-use crate::tool::made;
+use crate::told::{made_deferred, made_undeferred};
+use crate::tool::TaskRecord;
 use crate::waits::{Waits, Why};
 use baton_machine::Ordering::{Acquire, Relaxed, SeqCst};
 use baton_machine::units::Nanos;
 use baton_machine::{Atomic, Machine};
 use core::alloc::Layout;
 use core::ffi::c_void;
+use std::sync::Arc;
 
 /// How long a thread waits before it looks for children that have become ready.
 const LOOKS_AGAIN: Nanos = Nanos(1_000_000);
@@ -51,38 +53,38 @@ impl<M: Machine> Drop for Around<'_, M> {
     }
 }
 
-/// A task that [`Context::begin_included`] began, and the one around it.
-pub struct Outer<M: Machine> {
-    /// The task, from a box.
-    inner: *mut Current<M>,
-    task: *const Current<M>,
-    icv: Option<Icv>,
-}
-
 impl<M: Machine> Context<M> {
     /// Runs `body` at once, as a task of its own.
     #[inline]
     pub fn run_at_once(&self, is_final: bool, body: impl FnOnce()) {
         let group = self.current().group().cloned();
-        let record = made(self.record(), is_final, false);
-        self.run_as(Current::new(group, is_final, record), self.icv.own(), body);
+        match self.record() {
+            None => self.run_as::<false>(Current::new(group, is_final, None), self.icv.own(), body),
+            Some(by) => {
+                self.run_told(Current::new(group, is_final, made_undeferred(by, is_final)), self.icv.own(), body)
+            }
+        }
     }
 
     /// Runs `body` as the task `task`, with its own copy of the variables: `icv`, or those of the
     /// region.
     #[inline]
-    fn run_as(&self, mut task: Current<M>, icv: Option<Icv>, body: impl FnOnce()) {
+    fn run_as<const TOLD: bool>(&self, mut task: Current<M>, icv: Option<Icv>, body: impl FnOnce()) {
         let (outer, outer_icv) = self.go_into(&raw const task, icv);
         let around = Around { context: self, task: outer, icv: outer_icv };
         let mark = 0;
-        self.tell_entered(&task, outer, &raw const mark);
+        if TOLD {
+            self.tell_entered(&task, outer, &raw const mark);
+        }
         body();
-        self.tell_left(&task, outer);
+        if TOLD {
+            self.tell_left(&task, outer);
+        }
         drop(around);
         if let Some(children) = task.take_children() {
             self.spare().keep_children(children);
         }
-        if task.is_empty() {
+        if !TOLD && task.is_empty() {
             // The usual case: nothing to drop.
             core::mem::forget(task);
         }
@@ -91,7 +93,7 @@ impl<M: Machine> Context<M> {
     /// Makes `task` the current task, with the variables `icv`, or those of the region. Returns the
     /// task around it, and that one's variables.
     #[inline]
-    fn go_into(&self, task: *const Current<M>, icv: Option<Icv>) -> (*const Current<M>, Option<Icv>) {
+    pub(super) fn go_into(&self, task: *const Current<M>, icv: Option<Icv>) -> (*const Current<M>, Option<Icv>) {
         let outer = (self.replace_current(task), self.icv.own());
         self.icv.put(icv, &self.region.icv);
         self.depth.set(self.depth.get() + 1);
@@ -99,37 +101,10 @@ impl<M: Machine> Context<M> {
     }
 
     #[inline]
-    fn go_back(&self, outer: *const Current<M>, icv: Option<Icv>) {
+    pub(super) fn go_back(&self, outer: *const Current<M>, icv: Option<Icv>) {
         self.replace_current(outer);
         self.depth.set(self.depth.get() - 1);
         self.icv.put(icv, &self.region.icv);
-    }
-
-    /// Begins a task whose body the caller runs before it calls [`end_task`](Context::end_task).
-    /// Does what [`run_at_once`](Context::run_at_once) does, for a compiler that calls the body
-    /// itself.
-    pub fn begin_included(&self, is_final: bool) -> Outer<M> {
-        let group = self.current().group().cloned();
-        let record = made(self.record(), is_final, false);
-        let inner = Box::into_raw(Box::new(Current::new(group, is_final, record)));
-        let (task, icv) = self.go_into(inner, self.icv.own());
-        // SAFETY: made above.
-        self.tell_entered(unsafe { &*inner }, task, core::ptr::null());
-        Outer { inner, task, icv }
-    }
-
-    /// Ends the task that [`begin_included`](Context::begin_included) began, and goes back to the
-    /// task that was current then.
-    ///
-    /// # Safety
-    /// It is the thread's current task.
-    pub unsafe fn end_task(&self, outer: Outer<M>) {
-        // SAFETY: `begin_included` made the box, and the task is the thread's own.
-        self.tell_left(unsafe { &*outer.inner }, outer.task);
-        self.go_back(outer.task, outer.icv);
-        // SAFETY: `begin_included` made the box, and the task is current no longer.
-        let mut task = unsafe { Box::from_raw(outer.inner) };
-        task.take_children().into_iter().for_each(|children| self.spare().keep_children(children));
     }
 
     /// Whether a thread that makes a task of this kind runs it at once: there is no region, the
@@ -198,9 +173,8 @@ impl<M: Machine> Context<M> {
             group.tasks.one_more();
         }
         let Clauses { is_final, priority, depends, event, constructed } = clauses;
-        let record = made(self.record(), is_final, true);
-        Event::tell(event.as_deref(), record.as_ref());
-        let end = End { parent, group, node: None, detached: event.is_some(), record };
+        let record = self.record().and_then(|by| made_deferred(by, is_final, event.as_deref()));
+        let end = End { parent, group, node: None, detached: event.is_some() };
         let mut room = self.spare().room();
         let at = room.as_mut_ptr();
         // SAFETY: writes each field of the task, in place: a task built elsewhere would be copied.
@@ -216,6 +190,7 @@ impl<M: Machine> Context<M> {
             (&raw mut (*at).constructed).write(constructed);
             (&raw mut (*at).priority).write(priority);
             (&raw mut (*at).event).write(event);
+            (&raw mut (*at).record).write(record);
             (&raw mut (*at).end).write(end);
             room.assume_init()
         };
@@ -231,7 +206,7 @@ impl<M: Machine> Context<M> {
             return self.add(waits, task);
         }
         let (earlier, node) =
-            current.with_table(|table| (table.earlier(&depends), table.enter(&depends, task.end.record.as_ref())));
+            current.with_table(|table| (table.earlier(&depends), table.enter(&depends, task.record.as_ref())));
         task.end.node = Some(node.clone());
         if begins && earlier.is_empty() {
             team.tasks.made(self.tally(), true);
@@ -282,9 +257,31 @@ impl<M: Machine> Context<M> {
             M::happens_after(core::ptr::from_ref(&*task).cast());
             task.end.node.iter().for_each(|node| node.happens_after());
         }
-        let current = Current::new(task.end.group.clone(), task.is_final, task.end.record.clone());
+        match task.record.take() {
+            None => self.run_taken::<false>(task, None),
+            told => self.run_taken_told(task, told),
+        }
+    }
+
+    /// Does what [`run_as`](Context::run_as) does for a task of which a tool is told.
+    #[cold]
+    #[inline(never)]
+    fn run_told(&self, task: Current<M>, icv: Option<Icv>, body: impl FnOnce()) {
+        self.run_as::<true>(task, icv, body);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn run_taken_told(&self, task: Box<Task<M>>, told: Option<Arc<TaskRecord>>) {
+        self.run_taken::<true>(task, told);
+    }
+
+    /// Runs a task, of which a tool is told if `TOLD`, with its record.
+    #[inline(always)]
+    fn run_taken<const TOLD: bool>(&self, mut task: Box<Task<M>>, record: Option<Arc<TaskRecord>>) {
+        let current = Current::new(task.end.group.clone(), task.is_final, record);
         let mut ran = false;
-        self.run_as(current, task.icv, || {
+        self.run_as::<TOLD>(current, task.icv, || {
             // A task that is cancelled before it begins does not run.
             if task.constructed || !self.task_cancelled() {
                 // SAFETY: the function is the one that was given to `defer`, and the data are those
@@ -292,7 +289,9 @@ impl<M: Machine> Context<M> {
                 unsafe { (task.function)(task.data.as_ptr()) };
                 ran = true;
             }
-            task.tell_ended(ran);
+            if TOLD {
+                task.tell_ended(self.record(), ran);
+            }
         });
         let (event, end) = self.take_apart(task);
         match event {

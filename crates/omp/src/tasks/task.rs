@@ -87,11 +87,10 @@ impl<M: Machine> Current<M> {
         self.children.get_mut().take()
     }
 
-    /// Whether the task has neither children, nor a group, nor dependences of children, nor a record.
+    /// Whether the task has neither children, nor a group, nor dependences of children.
     #[inline]
     pub(crate) fn is_empty(&mut self) -> bool {
-        let kept = self.group.get_mut().is_some() || self.table.get_mut().is_some() || self.record.get().is_some();
-        self.children.get_mut().is_none() && !kept
+        self.children.get_mut().is_none() && self.group.get_mut().is_none() && self.table.get_mut().is_none()
     }
 
     /// The innermost group that the task is in.
@@ -163,6 +162,8 @@ pub(crate) struct Task<M: Machine> {
     pub(crate) constructed: bool,
     pub(crate) priority: i32,
     pub(crate) event: Option<Shared<M, Event<M>>>,
+    /// The task as a tool knows it, until the task runs; `None`: there is no tool.
+    pub(crate) record: Option<Arc<TaskRecord>>,
     pub(crate) end: End<M>,
 }
 
@@ -173,8 +174,6 @@ pub(crate) struct End<M: Machine> {
     pub(crate) node: Option<Shared<M, Node<M>>>,
     /// Whether the task has an event, so that any thread may end it.
     pub(crate) detached: bool,
-    /// The task as a tool knows it; `None`: there is no tool.
-    pub(crate) record: Option<Arc<TaskRecord>>,
 }
 
 impl<M: Machine> End<M> {
