@@ -1,4 +1,4 @@
-/* As herd.c, without a lock: the number of waiting jobs is a futex, and for each job all 24 workers that wait in it are woken. Right
+/* As herd.c, without a lock: the number of waiting jobs is a futex, and for each job all workers that wait in it are woken. Right
    answer: the wakes in `hand_out` wake 24 threads for one job, and 23 of them find nothing. The cure wakes one worker. */
 #define _GNU_SOURCE
 #include "cases.h"
@@ -22,24 +22,30 @@ static void wake(int *word, int threads)
 
 static __attribute__((noinline)) void hand_out(void)
 {
-    int done = __atomic_load_n(&done_jobs, __ATOMIC_ACQUIRE);
-    __atomic_store_n(&waiting_jobs, 1, __ATOMIC_RELEASE);
+    __atomic_add_fetch(&waiting_jobs, 1, __ATOMIC_RELEASE);
 #ifdef CURE
     wake(&waiting_jobs, 1);
 #else
     wake(&waiting_jobs, INT_MAX);
 #endif
-    while (__atomic_load_n(&done_jobs, __ATOMIC_ACQUIRE) == done)
-        sleep_while(&done_jobs, done);
+}
+
+/* Takes a job, if one waits. */
+static int taken(void)
+{
+    int jobs = __atomic_load_n(&waiting_jobs, __ATOMIC_ACQUIRE);
+    while (jobs > 0)
+        if (__atomic_compare_exchange_n(&waiting_jobs, &jobs, jobs - 1, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+            return 1;
+    return 0;
 }
 
 static void *worker(void *nothing)
 {
-    for (;;) {
-        int one = 1;
-        if (__atomic_compare_exchange_n(&waiting_jobs, &one, 0, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+    for (uint64_t own = 1;;) {
+        if (taken()) {
+            own = work(own, 2000);
             __atomic_add_fetch(&done_jobs, 1, __ATOMIC_ACQ_REL);
-            wake(&done_jobs, 1);
         } else if (__atomic_load_n(&closed, __ATOMIC_ACQUIRE)) {
             return nothing;
         } else {
@@ -50,8 +56,13 @@ static void *worker(void *nothing)
 
 static void *employer(void *number)
 {
-    for (int i = 0; i < JOBS; i++)
+    uint64_t own = 1;
+    for (int i = 0; i < JOBS; i++) {
+        own = work(own, 6000);
         hand_out();
+    }
+    while (__atomic_load_n(&done_jobs, __ATOMIC_ACQUIRE) < JOBS)
+        usleep(100);
     __atomic_store_n(&closed, 1, __ATOMIC_RELEASE);
     __atomic_store_n(&waiting_jobs, -1, __ATOMIC_RELEASE);
     wake(&waiting_jobs, INT_MAX);

@@ -145,6 +145,16 @@ fn the_program_ends_when_its_work_does_whatever_the_monitor_did() {
 }
 
 #[test]
+fn a_joined_thread_ends_within_the_turn_in_which_the_joiner_came() {
+    let factors = [0.5, 0.503, 0.506, 0.509, 0.512];
+    let (joined, ended) = (times(factors), foretold(&recorded_to(End::Exits, false), factors).0);
+    for (joined, ended) in joined.into_iter().zip(ended) {
+        // The recorded thread ended 35 µs behind its last release, when it looked at the flag.
+        assert!((0.0..37_000.0).contains(&(joined - ended)), "{joined} {ended}");
+    }
+}
+
+#[test]
 fn a_thread_whose_turns_serve_others_keeps_them() {
     let chip = common::chip(&["noise.start=0"]);
     let program = compile(&recorded(true), &chip, Probes::Subtracted);

@@ -15,6 +15,7 @@ use super::stalls::Usual;
 use super::stores::{self, Mark, Sharing, Steps};
 use super::thread::{Off, RawThread};
 use super::track::Raw;
+use super::wakes::Wakes;
 use crate::ops::{Gathered, push};
 use crate::program::{Lines, Op};
 use baton_chip::{Chip, Prices};
@@ -34,6 +35,8 @@ pub(crate) struct Measures<'a> {
     pub(crate) cpus: u32,
     /// The usual length of holds, by class; empty if stalls stay where they were recorded.
     pub(crate) usual: Vec<Usual>,
+    /// What wake-ups cost the threads that released a lock, by lock, where the recording shows it.
+    pub(crate) wakes: Vec<Option<Wakes>>,
 }
 
 /// Off-CPU time below this limit, 20 µs, counts as difference between the clocks, and is ignored.
@@ -204,6 +207,7 @@ pub(crate) fn ops(
     // The simulated system adds its own cost of a wake-up, so sleeps are shortened by that cost.
     let wake = measures.chip.os.idle.wake.0;
     let (mut means, mut steps) = (Means::of(thread, grounds), thread.track.iter());
+    let mut released = None;
     while let Some(mut step) = steps.next() {
         means.classify(&mut step, &steps, measures);
         match step {
@@ -211,13 +215,14 @@ pub(crate) fn ops(
                 if !timeless.is_empty() {
                     timeless.drain(..).for_each(|at| push(&mut syncs, (gap.from, at)));
                 }
-                work += measures.work(&gap, stalls);
+                work += measures.work(&gap, released.take(), stalls);
                 let asleep = measures.asleep(&gap);
                 if asleep != 0 {
                     put(&mut ops, &mut work, Op::Delay(asleep.saturating_sub(wake).max(1)));
                 }
             }
             Raw::Op(op) => {
+                released = if let Op::Unlock(lock) = op { Some(lock) } else { None };
                 put(&mut ops, &mut work, op);
                 if !sharing.is_empty() && stores::depends(op) {
                     timeless.push(ops.len() - 1);
@@ -250,14 +255,20 @@ pub(crate) fn ops(
 }
 
 impl Measures<'_> {
+    /// The chip's price of a wake-up, in cycles.
+    fn price(&self) -> u64 {
+        self.chip.os.futex.wake.0
+    }
+
     /// Returns the cycles of a gap in which the program's thread slept.
     fn asleep(&self, gap: &Gap) -> u64 {
         let recorder = if self.probes == Probes::Subtracted { gap.recorder } else { 0 };
         self.scale.cycles((gap.asleep - recorder) as f64) as u64
     }
 
-    /// Returns the cycles of the program's own work in a gap.
-    fn work(&self, gap: &Gap, stalls: &mut Vec<u64>) -> u64 {
+    /// Returns the cycles of the program's own work in a gap, which began at the release of the lock
+    /// `released`.
+    fn work(&self, gap: &Gap, released: Option<u32>, stalls: &mut Vec<u64>) -> u64 {
         let ticks = (gap.to - gap.from).saturating_sub(gap.asleep + gap.ready + gap.read);
         let (ticks, probe) = match self.probes {
             // A release is stamped, then written down, and only then carried out. So the cost of
@@ -275,9 +286,14 @@ impl Measures<'_> {
         };
         let moved = gap.after_foreign.map_or(0, |lock| after_foreign(&self.lines[lock as usize], self.prices));
         let cycles = self.scale.cycles(ticks as f64) - probe - gap.priced as f64 - moved as f64;
-        // A gap that is shorter than the cost of a wake-up cannot contain that cost, so no waiter
-        // was asleep.
-        let woke = if cycles > gap.woke as f64 { gap.woke as f64 } else { 0.0 };
+        let wakes = released.and_then(|lock| self.wakes[lock as usize]).filter(|_| gap.woke == self.price());
+        let (above, cost) = match wakes {
+            Some(wakes) => (self.scale.cycles(wakes.above as f64), self.scale.cycles(wakes.cost as f64)),
+            // A gap that is shorter than the cost of a wake-up cannot contain that cost, so no waiter
+            // was asleep.
+            None => (gap.woke as f64, gap.woke as f64),
+        };
+        let woke = if cycles > above { cost } else { 0.0 };
         (cycles - woke).max(0.0) as u64
     }
 }

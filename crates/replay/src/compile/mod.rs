@@ -42,6 +42,7 @@ mod thread;
 mod tokens;
 mod track;
 mod varint;
+mod wakes;
 mod walk;
 
 use self::holds::Holds;
@@ -100,8 +101,11 @@ pub fn compile_with(trace: &Trace, chip: &Chip, probes: Probes, work: Work) -> P
     let mut stalled = Vec::new();
     let mut notes = std::mem::take(&mut walked.notes);
     let mut grounds = gaps::Grounds::default();
+    let price = chip.os.futex.wake.0;
+    let wakes = wakes::of(&walked.threads, walked.objects.locks.len(), scale.ticks(price as f64) as u64, price);
     let (prices, crowd, lines) = (&prices, &walked.crowd, &lines);
-    let measures = gaps::Measures { chip, prices, crowd, lines, scale, probe: probe_cycles, probes, cpus, usual };
+    let measures =
+        gaps::Measures { chip, prices, crowd, lines, scale, probe: probe_cycles, probes, cpus, usual, wakes };
     let mut steps: Vec<stores::Steps> = walked
         .threads
         .iter_mut()

@@ -30,6 +30,10 @@ impl Scale {
         ticks * self.cycles_a_tick
     }
 
+    pub(super) fn ticks(self, cycles: f64) -> f64 {
+        cycles / self.cycles_a_tick
+    }
+
     pub(super) fn ticks_of_ns(self, ns: f64) -> f64 {
         ns * self.ticks_a_ns
     }

@@ -6,9 +6,11 @@
 //! | [`meetings`] | barriers: the recorded ones, or others in their place |
 //! | [`mixed`] | locks of another type than the run's own |
 //! | [`objects`] | objects besides the replaced locks: reader-writer and spin locks, tokens |
+//! | [`look`] | where in its loop a background thread looks whether it is to end |
 //! | [`account`] | blocked time, critical sections and competition overhead, while they happen |
 
 mod account;
+mod look;
 mod meetings;
 mod mixed;
 mod objects;

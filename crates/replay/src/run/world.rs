@@ -1,6 +1,7 @@
 //! The objects that a program's guests share, and how a guest follows its script.
 
 use super::account::Book;
+use super::look::Look;
 use super::meetings::Barrier;
 use super::mixed::{Make, Stands};
 use super::objects::{RwLock, SpinLock, WAIT, token_post, token_wait};
@@ -237,14 +238,20 @@ impl<L: TryLock<Simulated>> World<L> {
 
     /// Follows the script of a thread with a loop, and repeats the loop: until the threads have ended
     /// for which the thread waits; for a background thread, until another thread has come to join it.
+    ///
+    /// A background thread looks whether it is to end at the place in its turn at which the recording
+    /// ends: behind the steps that follow the last turn.
     fn go_round(self: &Rc<Self>, ops: &Ops, turns: Turns, guest: &mut Following) {
+        let thread = guest.thread as usize;
+        let awaits = &self.program.threads[thread].awaits;
+        let joined = || self.joined.borrow()[thread];
+        let mut look = Look::behind(ops, turns.last + 1);
         let mut at = 0;
         while at < ops.len() {
             let op = ops.at(at);
             if op == Op::Turn && (turns.first..=turns.last).contains(&at) {
-                let awaits = &self.program.threads[guest.thread as usize].awaits;
                 let over = match awaits.is_empty() {
-                    true => self.joined.borrow()[guest.thread as usize],
+                    true => joined(),
                     false => awaits.iter().all(|other| self.ended.borrow()[*other as usize]),
                 };
                 at = match over {
@@ -252,9 +259,13 @@ impl<L: TryLock<Simulated>> World<L> {
                     false if at == turns.last => turns.first,
                     false => at,
                 };
+                look.begins(awaits.is_empty());
             }
             self.follow(op, guest);
             at += 1;
+            if look.is_behind(op) && joined() {
+                break;
+            }
         }
     }
 

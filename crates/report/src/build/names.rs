@@ -113,11 +113,15 @@ impl Names<'_> {
         called_from(&frames, kind == Waitable::LibcLock)
     }
 
-    /// The place whose broadcasts of a condition variable woke most threads for nothing.
+    /// The place whose broadcasts of a condition variable, or wakes of a futex, woke most threads for
+    /// nothing. Programs call futex in a function of their own for all wakes, so its caller is named too.
     pub(super) fn broadcasts_at(&mut self, from: &WaitableReport) -> Option<String> {
         let sites = from.stats.futile.sites.iter().filter(|(_, futile)| **futile > 0);
         let (site, _) = sites.max_by_key(|(_, futile)| **futile)?;
-        self.site_place(from.object.process, *site)
+        if from.object.kind != ObjectKind::Waitable(Waitable::Futex) {
+            return self.site_place(from.object.process, *site);
+        }
+        called_from(&self.symbols.site(self.trace, from.object.process, *site), false)
     }
 
     /// The name of a barrier that belongs to an OpenMP construct. Such a barrier has no address of

@@ -7,7 +7,8 @@
 //! its cause lies before the wait, the chain stays on the waiting thread.
 //!
 //! The end of a background thread ([`super::background()`]) is no cause: the path stays with the thread
-//! that joined it. The chain begins at the end of the thread that ended the program: the thread that
+//! that joined it. Where another thread waited for a lock that a background thread held, the path lies
+//! in the background thread for as long as that wait lasted, and goes on in the thread that waited. The chain begins at the end of the thread that ended the program: the thread that
 //! left the process with the last event ([`What::Exit`]). Older traces lack that event: there it is
 //! the first thread of that process, if no other thread of the process ended after it. If a signal ended
 //! the process, or the thread that ended it only slept while others worked, the chain begins with a thread
@@ -40,7 +41,7 @@ use crate::clock::Ticks;
 use crate::event::{Event, ThreadIndex, What};
 use crate::process::ProcessIndex;
 use crate::trace::Trace;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The critical path, and each object's share of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -189,6 +190,8 @@ impl CriticalPath {
 /// ended the run.
 struct Stops {
     threads: Vec<Vec<Stop>>,
+    /// The background threads.
+    aside: BTreeSet<ThreadIndex>,
     last: Option<(ThreadIndex, Ticks, u64)>,
     awaited: Awaited,
     /// The waits at condition variables that were waits for the mutex from the signal on.
@@ -200,7 +203,8 @@ impl Stops {
     /// with threads that wait.
     fn of(trace: &Trace, background: &[Background], end: Ticks, mut kin: Kin) -> Stops {
         let threads = trace.threads.iter().map(|_| Vec::new()).collect();
-        let mut stops = Stops { threads, last: None, awaited: Awaited::default(), signalled: Vec::new() };
+        let aside = background.iter().map(|one| one.thread).collect();
+        let mut stops = Stops { threads, aside, last: None, awaited: Awaited::default(), signalled: Vec::new() };
         let mut mutexes = Mutexes::default();
         let (mut exits, left) = (Exits::default(), exits(trace));
         let mut objects = Objects::new(trace);
@@ -304,7 +308,9 @@ impl Stops {
         Some((thread, end, number))
     }
 
-    /// Follows the chain from the last event to the first.
+    /// Follows the chain from the last event to the first. If a wait for a lock leads into a background
+    /// thread, the chain lies there for as long as that wait lasted: what the background thread did
+    /// before the wait delayed no other thread.
     fn walk_back(&self, trace: &Trace) -> Vec<PathSegment> {
         let Some((mut thread, mut time, number)) = self.last else { return Vec::new() };
         let mut path = Vec::new();
@@ -314,24 +320,39 @@ impl Stops {
                 path.push(PathSegment { thread, begin, end, doing });
             }
         };
+        // The thread whose wait led the chain into a background thread, when that wait began, and
+        // the number of the event that ended it.
+        let mut waiter: Option<(ThreadIndex, Ticks, u64)> = None;
         loop {
             let mine = &self.threads[thread.index()];
             let before = &mine[..mine.partition_point(|s| s.number < number)];
             // Skips waits that seem to end later: they belong to a signal handler that ran inside
             // the wait which the path has just left.
-            let Some(stop) = before.iter().rev().find(|s| s.end <= time) else { break };
+            let stop = before.iter().rev().find(|s| s.end <= time);
+            let since = waiter.map_or(Ticks(0), |(_, since, _)| since);
+            if let Some(back) = waiter.take_if(|_| stop.is_none_or(|stop| stop.end <= since)) {
+                push(thread, since, time, Doing::Running);
+                (thread, time, number) = back;
+                continue;
+            }
+            let Some(stop) = stop else { break };
             push(thread, stop.end, time, Doing::Running);
             let (kind, object) = (stop.kind, stop.object);
-            match stop.cause {
-                Some((giver, given, cause)) => {
-                    push(thread, given, stop.end, Doing::HandOff { kind, object });
-                    (thread, time, number) = (giver, given, cause);
-                }
-                None => {
-                    push(thread, stop.begin, stop.end, Doing::Waiting { kind, object });
-                    (time, number) = (stop.begin, stop.number);
-                }
+            let (to, doing) = match stop.cause {
+                Some(cause) => (cause, Doing::HandOff { kind, object }),
+                None => ((thread, stop.begin, stop.number), Doing::Waiting { kind, object }),
+            };
+            push(thread, to.1.max(since), stop.end, doing);
+            if let Some(back) = waiter.take_if(|_| to.1 <= since) {
+                (thread, time, number) = back;
+                continue;
             }
+            if !self.aside.contains(&to.0) {
+                waiter = None;
+            } else if kind == WaitKind::Lock && !self.aside.contains(&thread) {
+                waiter = Some((thread, stop.begin, stop.number));
+            }
+            (thread, time, number) = to;
         }
         push(thread, trace.thread(thread).map_or(time, |t| t.first.min(time)), time, Doing::Running);
         path.reverse();

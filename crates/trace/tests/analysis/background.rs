@@ -2,10 +2,10 @@
 //! to.
 
 use baton_trace::analysis::{
-    CriticalPath, Doing, LoopPoint, WaitKind, Window, background, relax, turns, unknown_names,
+    CriticalPath, Doing, LoopPoint, PathSegment, WaitKind, Window, background, relax, turns, unknown_names,
 };
 use baton_trace::meta::Ends;
-use baton_trace::{Clock, Lock, Meta, Mode, SiteId, ThreadIndex, Ticks, Trace, TraceBuilder, What};
+use baton_trace::{Clock, How, Lock, Meta, Mode, SiteId, ThreadIndex, Ticks, Trace, TraceBuilder, What};
 
 const MODE: Mode = Mode::Exclusive;
 
@@ -95,6 +95,27 @@ fn the_path_stays_with_the_joiner_and_goes_to_who_worked() {
     assert_eq!(on(1), 905, "from its creation to its end");
     let waits = Doing::Waiting { kind: WaitKind::Join, object: None };
     assert!(path.segments.iter().any(|s| (s.thread.0, s.begin.0, s.end.0, s.doing) == (0, 910, 1011, waits)));
+    assert_eq!(path.time(|_| true).0, 1020);
+}
+
+#[test]
+fn a_hold_of_a_background_thread_delays_those_that_wait_for_it_and_no_longer() {
+    let mut program = with_monitor();
+    // The background thread holds a lock from 315 to 350, and thread 1 waits for it from 320 on.
+    let (lock, site, its) = (Lock::mutex(0x30), SiteId(3), SiteId(4));
+    program.push(315, 2, What::Acquire { lock, mode: MODE, site: its });
+    program.push(320, 1, What::Request { lock, mode: MODE, site });
+    program.push(350, 2, What::Release { lock, mode: MODE, site: its });
+    program.push(352, 1, What::Acquired { lock, mode: MODE, how: How::default() });
+    program.push(355, 1, What::Release { lock, mode: MODE, site });
+    let trace = program.trace(Ends::default());
+    assert_eq!(found(&trace), [2]);
+    let path = CriticalPath::of(&trace, &Window::whole(&trace));
+    let near: Vec<_> = path.segments.iter().filter(|s| s.end.0 > 20 && s.begin.0 < 600).collect();
+    let runs = |s: &PathSegment| (s.doing == Doing::Running).then_some((s.thread.0, s.begin.0, s.end.0));
+    let running: Vec<_> = near.iter().filter_map(|s| runs(s)).collect();
+    assert!(running.contains(&(2, 320, 350)), "{near:?}");
+    assert!(running.iter().all(|(thread, begin, _)| *thread == 1 || *begin == 320), "{near:?}");
     assert_eq!(path.time(|_| true).0, 1020);
 }
 

@@ -167,7 +167,7 @@ impl<'a> Walk<'a> {
             trace,
             chip,
             prices,
-            ticks_a_cycle: 1.0 / Scale::new(trace, chip).cycles(1.0),
+            ticks_a_cycle: Scale::new(trace, chip).ticks(1.0),
             first: trace.span().0.0,
             threads: turns.into_iter().map(|turns| RawThread { turns, ..RawThread::default() }).collect(),
             states: (0..count).map(|_| state()).collect(),

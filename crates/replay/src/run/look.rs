@@ -1,0 +1,41 @@
+//! Where in its loop a background thread looks whether it is to end.
+
+use crate::program::{Op, Ops};
+
+/// Finds the place in each turn of a loop at which its thread looks whether to go on.
+pub(super) struct Look {
+    /// The steps from a turn's beginning to that place. Work counts only if there is nothing else.
+    steps: Vec<Op>,
+    /// How many of these steps the thread has followed in this turn; `None` if it does other steps.
+    followed: Option<usize>,
+}
+
+impl Look {
+    /// The steps are those from `from` to the end of the recording.
+    pub(super) fn behind(ops: &Ops, from: usize) -> Look {
+        let all = || (from..ops.len()).map(|at| ops.at(at));
+        let steps: Vec<Op> = all().filter(|op| !matches!(op, Op::Work(_))).collect();
+        Look { steps: if steps.is_empty() { all().collect() } else { steps }, followed: None }
+    }
+
+    /// A turn begins. `looks`: whether the thread looks at a place in its turn, and not between turns.
+    pub(super) fn begins(&mut self, looks: bool) {
+        self.followed = Some(0).filter(|_| looks);
+    }
+
+    /// Takes the step that the thread has just followed into account. Returns whether the thread is
+    /// at the place.
+    pub(super) fn is_behind(&mut self, op: Op) -> bool {
+        let (Some(followed), false) = (self.followed, op == Op::Turn) else { return false };
+        let alike = |awaited: &Op| match (op, *awaited) {
+            (Op::Work(_), Op::Work(_)) | (Op::Delay(_), Op::Delay(_)) => true,
+            (op, awaited) => op == awaited,
+        };
+        match self.steps.get(followed) {
+            Some(awaited) if alike(awaited) => self.followed = Some(followed + 1),
+            Some(_) if matches!(op, Op::Work(_)) => {}
+            _ => self.followed = None,
+        }
+        self.followed == Some(self.steps.len())
+    }
+}
