@@ -57,7 +57,7 @@ pub use phase::{Behaviour, WorkingSet};
 pub use queues::flows;
 pub use shared::Shared;
 pub use site::Site;
-pub use unwaited::Unwaited;
+pub use unwaited::{Alone, Unwaited};
 pub use wait::{Clock, Deadline, Unavailable, Wait, WaitResult};
 
 pub use baton_units as units;

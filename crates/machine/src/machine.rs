@@ -54,7 +54,7 @@ pub enum PushTo {
 /// An implementation's cells must be atomic among its own guest threads, `alloc` must return memory
 /// that is valid and unaliased until `dealloc`, and `local` must return the same storage on every
 /// call of a thread and never one that another live thread has. `wait_while` must say that a cell has
-/// changed only if it has. ([`Unwaited`](crate::Unwaited) breaks this rule, and is for one thread.)
+/// changed only if it has.
 pub unsafe trait Machine: Sized + Send + Sync + 'static {
     /// An atomic cell. On `Native` and `Simulated` it has the size and alignment of `T`, and
     /// all-zero bytes are a valid cell that holds the zero value.

@@ -9,22 +9,36 @@ use core::marker::PhantomData;
 use core::ptr::NonNull;
 use core::sync::atomic::Ordering;
 
+/// A promise about the objects that a program makes on [`Unwaited`], under a type of the program's own.
+///
+/// # Safety
+/// One thread uses each object on the machine `Unwaited<_, Self>`, and no memory is accessed because
+/// such an object allowed it: a lock guards nothing, and a queue has no items that own something.
+#[doc(hidden)]
+pub unsafe trait Alone: Send + Sync + 'static {}
+
 /// The machine `M` without waiting, for counting. A wait reads its cell once and pretends that it
 /// has changed. The thread seems to alternate between two NUMA nodes, so that barriers that count
 /// by node do so.
 ///
-/// An object on this machine is for one thread alone: to a second one a wait pretends what is not so,
-/// and what the object guards is then used by both.
+/// What a wait pretends is not so, so a program must promise by `A` that it relies on none of it:
+///
+/// ```compile_fail,E0277
+/// struct Nothing;
+/// fn counts<M: baton_machine::Machine>() {}
+/// counts::<baton_machine::Unwaited<baton_machine::Native, Nothing>>();
+/// ```
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
-pub struct Unwaited<M>(PhantomData<M>);
+pub struct Unwaited<M, A>(PhantomData<(M, A)>);
 
 std::thread_local! {
     static NODE: Cell<u32> = const { Cell::new(0) };
 }
 
-// SAFETY: cells, memory and storage are those of `M`, which fulfils the contract of a machine.
-unsafe impl<M: Machine> Machine for Unwaited<M> {
+// SAFETY: cells, memory and storage are those of `M`, which fulfils the contract of a machine. A wait
+// may say that a cell has changed although it has not; `A` promises that nothing relies on that.
+unsafe impl<M: Machine, A: Alone> Machine for Unwaited<M, A> {
     type Atomic<T: Word> = M::Atomic<T>;
     type Slot<T: 'static> = M::Slot<T>;
     type Queues = M::Queues;

@@ -5,14 +5,19 @@
 //! One thread plays all participants in turn, on a machine that never waits
 //! ([`Unwaited`](baton_machine::Unwaited)).
 
-use baton_machine::{Native, Unwaited, Wait};
+use baton_machine::{Alone, Native, Unwaited, Wait};
 use baton_sync::barrier::{self, BARRIERS, BarrierVisitor, RawBarrier};
 use baton_sync::event::{self, EVENTS, EventVisitor, RawEvent};
 use std::hint::black_box;
 use std::num::NonZeroU32;
 use std::process::ExitCode;
 
-type Counting = Unwaited<Native>;
+/// The promise for the objects of this program.
+struct Played;
+// SAFETY: the program has one thread, and its barriers and events guard nothing.
+unsafe impl Alone for Played {}
+
+type Counting = Unwaited<Native, Played>;
 
 /// Number of participants of a barrier.
 const PARTICIPANTS: NonZeroU32 = NonZeroU32::new(8).unwrap();

@@ -135,13 +135,19 @@ fn an_added_lock_is_found_by_name_and_locks() {
     }
     let unknown = lock::visit::<Native, _>("owm", Count(Wait::Pause)).unwrap_err().to_string();
     assert!(unknown.ends_with("futex, plain, fair, own, own-queue"), "{unknown}");
-    let elsewhere = lock::visit_try::<baton_machine::Unwaited<Native>, _>("own", Nothing);
+    let elsewhere = lock::visit_try::<Elsewhere, _>("own", Nothing);
     assert!(elsewhere.is_err(), "it was added for another machine");
 }
 
 struct Nothing;
 
-impl TryVisitor<baton_machine::Unwaited<Native>> for Nothing {
+/// A machine that is not the native one.
+type Elsewhere = baton_machine::Unwaited<Native, Nothing>;
+
+// SAFETY: no object is made on this machine.
+unsafe impl baton_machine::Alone for Nothing {}
+
+impl TryVisitor<Elsewhere> for Nothing {
     type Out = ();
-    fn visit<L: TryLock<baton_machine::Unwaited<Native>> + ZeroInit>(self) {}
+    fn visit<L: TryLock<Elsewhere> + ZeroInit>(self) {}
 }
