@@ -1,4 +1,5 @@
-//! Queues between processes: files are checked, and the queue works on when a process is killed. `BATON_KILLS` sets the number of kills of each kind of queue and side
+//! Queues between processes: files are checked, and the queue works on when a process is killed.
+//! `BATON_KILLS` sets the number of kills of each kind of queue and side
 //! (`scripts/check/queue-kills`).
 
 #![allow(clippy::disallowed_types, clippy::disallowed_methods, reason = "the tests stand outside of the algorithms")]
@@ -164,6 +165,23 @@ fn a_lock_is_taken_over_from_the_dead_and_not_from_the_living() {
     send.try_send(&[9; 8]).unwrap();
 }
 
+/// The receiver's process lives, has seat 2, and seems to hold both locks: it was stopped there, say.
+#[test]
+fn a_try_does_not_wait_for_a_living_holder() {
+    let folder = folder();
+    let path = folder.path().join("queue");
+    create(&path, Kind::ManyToMany, 4, 8).unwrap();
+    let (mut send, mut receive) = (Sender::open(&path).unwrap(), Receiver::open(&path).unwrap());
+    hold(&path, 2);
+    assert_eq!(send.try_send(&[7; 8]), Err(Refused::Busy));
+    assert_eq!(send.send(&[7; 8], soon(30)), Err(Refused::Expired));
+    hold(&path, 1);
+    assert_eq!(receive.try_receive(&mut [0; 8]), Err(Refused::Busy));
+    hold(&path, 0);
+    send.try_send(&[7; 8]).unwrap();
+    receive.try_receive(&mut [0; 8]).unwrap();
+}
+
 /// The sender that died with the sender's lock had seat 2, which a receiver gets after it. The
 /// receiver never takes that lock, and lives.
 #[test]
@@ -320,18 +338,23 @@ struct Outcome {
     kills: usize,
     /// Workers that held a lock when they were killed.
     held: usize,
+    /// Held locks that a thread of the same side, which had its own seat before, took over.
+    taken_over: usize,
     /// Workers that were in the middle of an operation which had already happened.
     unfinished: usize,
     longest: Duration,
 }
 
 impl Outcome {
-    /// Kills the worker. Returns what it has recorded.
-    fn kill(&mut self, mut worker: Child, folder: &Path) -> u64 {
+    /// Kills the worker. `early` says that another thread of its side has a seat. Returns what the
+    /// worker has recorded.
+    fn kill(&mut self, mut worker: Child, folder: &Path, early: bool) -> u64 {
         worker.kill().unwrap();
         worker.wait().unwrap();
         let queue = std::fs::read(folder.join("queue")).unwrap();
-        self.held += usize::from(SEATS_AT.iter().any(|&at| queue[at] != 0 || queue[at + 1] != 0));
+        let held = SEATS_AT.iter().any(|&at| queue[at] != 0 || queue[at + 1] != 0);
+        self.held += usize::from(held);
+        self.taken_over += usize::from(held && early);
         self.kills += 1;
         Record::open(&folder.join("record")).number().load(Ordering::Acquire)
     }
@@ -357,11 +380,14 @@ fn spend(time: Duration) {
 
 /// Kills a sender while this process receives. What was sent comes whole, in order and without gaps,
 /// and another sender goes on.
-fn kill_a_sender(kind: Kind, delay: Duration, outcome: &mut Outcome) {
+fn kill_a_sender(kind: Kind, delay: Duration, early: bool, outcome: &mut Outcome) {
     let folder = folder();
     let (folder, path) = (folder.path(), folder.path().join("queue"));
     create(&path, kind, PLACES, BYTES).unwrap();
     let mut receive = Receiver::open(&path).unwrap();
+    // Opened before, it has another seat than the worker, whose lock it must take over. Opened
+    // afterwards, it gets the worker's seat.
+    let early = early.then(|| Sender::open(&path).unwrap());
     let worker = start(folder, "sender");
     let (mut last, mut found) = (0, [0; BYTES]);
     let mut next = |receive: &mut Receiver| {
@@ -377,8 +403,8 @@ fn kill_a_sender(kind: Kind, delay: Duration, outcome: &mut Outcome) {
     (0..2 * PLACES).for_each(|_| _ = next(&mut receive));
     spend(delay);
     let killed = Instant::now();
-    let record = outcome.kill(worker, folder);
-    let mut send = Sender::open(&path).unwrap();
+    let record = outcome.kill(worker, folder, early.is_some());
+    let mut send = early.unwrap_or_else(|| Sender::open(&path).unwrap());
     std::thread::scope(|s| {
         s.spawn(|| send.send(&item(MARK), soon(60_000)).unwrap());
         while next(&mut receive) != MARK {}
@@ -387,11 +413,12 @@ fn kill_a_sender(kind: Kind, delay: Duration, outcome: &mut Outcome) {
 }
 
 /// Kills a receiver while this process sends. At most one item is lost, and another receiver goes on.
-fn kill_a_receiver(kind: Kind, delay: Duration, outcome: &mut Outcome) {
+fn kill_a_receiver(kind: Kind, delay: Duration, early: bool, outcome: &mut Outcome) {
     let folder = folder();
     let (folder, path) = (folder.path(), folder.path().join("queue"));
     create(&path, kind, PLACES, BYTES).unwrap();
     let mut send = Sender::open(&path).unwrap();
+    let early = early.then(|| Receiver::open(&path).unwrap());
     let worker = start(folder, "receiver");
     let mut sent = 0;
     let mut next = |send: &mut Sender| {
@@ -402,8 +429,8 @@ fn kill_a_receiver(kind: Kind, delay: Duration, outcome: &mut Outcome) {
     (0..2 * PLACES).for_each(|_| next(&mut send));
     spend(delay);
     let killed = Instant::now();
-    let record = outcome.kill(worker, folder);
-    let (mut receive, mut found) = (Receiver::open(&path).unwrap(), [0; BYTES]);
+    let record = outcome.kill(worker, folder, early.is_some());
+    let (mut receive, mut found) = (early.unwrap_or_else(|| Receiver::open(&path).unwrap()), [0; BYTES]);
     let mut left = Vec::new();
     while receive.try_receive(&mut found).is_ok() {
         left.push(number(&found));
@@ -422,13 +449,16 @@ fn killed_processes_stop_nobody() {
     let mut draw = Draw(0x0ba7_0001);
     for kind in KINDS {
         for (side, kill) in
-            [("sender", kill_a_sender as fn(Kind, Duration, &mut Outcome)), ("receiver", kill_a_receiver)]
+            [("sender", kill_a_sender as fn(Kind, Duration, bool, &mut Outcome)), ("receiver", kill_a_receiver)]
         {
             let mut outcome = Outcome::default();
-            for _ in 0..kills {
-                kill(kind, Duration::from_nanos(draw.below(60_000)), &mut outcome);
+            for round in 0..kills {
+                let early = kind == Kind::ManyToMany && round % 2 == 0;
+                kill(kind, Duration::from_nanos(draw.below(60_000)), early, &mut outcome);
             }
             println!("{kind:?} {side}: {outcome:?}");
+            let reached = kind == Kind::OneToOne || outcome.taken_over != 0;
+            assert!(reached || kills < 1_000, "no lock of a dead holder was taken over");
         }
     }
 }

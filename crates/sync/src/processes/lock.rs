@@ -96,18 +96,37 @@ impl Lock {
                 let _ = self.word.compare_exchange(now, now | AWAITED, Relaxed, Relaxed);
             } else {
                 os::sleep(&self.gate, gate, LOOK, deadline);
-                let holder = (now & SEAT) as u16;
-                // A word that is still the same belongs to an acquisition whose holder was dead when
-                // the kernel was asked. It cannot have released the lock since. The kernel does not
-                // count a claim of this open file: its seat belonged to a process that has died.
-                if self.word.load(Relaxed) == now
-                    && !os::is_claimed(file, Claim::Seat(holder).place())
-                    && self.take(now, seat)
-                {
+                if self.take_over(file, now, seat) {
                     return true;
                 }
             }
         }
+    }
+
+    /// Takes the lock for the holder `seat` of the open file, which does not hold it, if it is free
+    /// or becomes free within some tries, or if its holder has died. Returns whether it did.
+    pub(super) fn try_lock(&self, file: &File, seat: u16) -> bool {
+        for _ in 0..TRIES {
+            // Relaxed: the exchange decides.
+            let now = self.word.load(Relaxed);
+            if now & SEAT == 0 && self.take(now, seat) {
+                return true;
+            }
+            Native::relax();
+        }
+        self.take_over(file, self.word.load(Relaxed), seat)
+    }
+
+    /// Takes the lock from a holder that has died, if the word is still `seen`. Returns whether it
+    /// did.
+    fn take_over(&self, file: &File, seen: u64, seat: u16) -> bool {
+        let holder = (seen & SEAT) as u16;
+        // A word that is still the same belongs to an acquisition whose holder was dead when the
+        // kernel was asked. It cannot have released the lock since. The kernel does not count a claim
+        // of this open file: its seat belonged to a process that has died.
+        self.word.load(Relaxed) == seen
+            && (holder == 0 || !os::is_claimed(file, Claim::Seat(holder).place()))
+            && self.take(seen, seat)
     }
 
     /// Makes `seat` the holder, if the word is still `seen`.

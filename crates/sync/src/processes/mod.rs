@@ -109,6 +109,9 @@ pub enum Refused {
     /// The deadline has passed.
     #[error("the deadline has passed")]
     Expired,
+    /// Another thread of the same side is in the middle of a call, or was stopped there.
+    #[error("another process uses this side of the queue")]
+    Busy,
     /// The slice has another length than the items of the queue.
     #[error("the slice has {slice} bytes, and an item of the queue has {item}")]
     Size {
@@ -130,6 +133,15 @@ pub fn create(path: impl AsRef<Path>, kind: Kind, capacity: usize, item_bytes: u
     Opened::create(path.as_ref(), kind, capacity, item_bytes)
 }
 
+/// How long a call waits for the other threads of its side.
+#[derive(Clone, Copy)]
+enum Patience {
+    /// For some tries.
+    None,
+    /// Until the deadline.
+    Until(Option<Deadline>),
+}
+
 /// One end of a queue.
 struct End {
     opened: Opened,
@@ -143,16 +155,20 @@ impl End {
         Ok(End { opened, claim })
     }
 
-    /// Calls `operation` as the only thread of `side`. Returns `Expired` if the deadline passes first.
+    /// Calls `operation` as the only thread of `side`. Returns `Busy` or `Expired` if `patience` ends
+    /// first.
     fn alone<R>(
         &self,
         side: &Side,
-        deadline: Option<Deadline>,
+        patience: Patience,
         operation: impl FnOnce() -> Result<R, Refused>,
     ) -> Result<R, Refused> {
         let Claim::Seat(seat) = self.claim else { return operation() };
-        if !side.lock.lock(&self.opened.file, seat, deadline) {
-            return Err(Refused::Expired);
+        let file = &self.opened.file;
+        match patience {
+            Patience::None if !side.lock.try_lock(file, seat) => return Err(Refused::Busy),
+            Patience::Until(deadline) if !side.lock.lock(file, seat, deadline) => return Err(Refused::Expired),
+            _ => {}
         }
         let done = operation();
         side.lock.release(seat);
@@ -224,11 +240,11 @@ impl Sender {
         End::open(path.as_ref(), Claim::Sender).map(Sender)
     }
 
-    fn try_until(&self, item: &[u8], deadline: Option<Deadline>) -> Result<(), Refused> {
+    fn send_with(&self, item: &[u8], patience: Patience) -> Result<(), Refused> {
         let end = &self.0;
         end.check(item.len())?;
         let head = end.opened.head();
-        end.alone(&head.senders, deadline, || {
+        end.alone(&head.senders, patience, || {
             if end.is_closed() {
                 return Err(Refused::Closed);
             }
@@ -245,12 +261,13 @@ impl Sender {
         Ok(())
     }
 
-    /// Sends an item if there is room.
+    /// Sends an item if there is room. The call does not wait: if another sender is in the middle of a
+    /// call, it tries some times, and asks the kernel once whether that sender lives.
     ///
     /// # Errors
-    /// The queue is full, closed or damaged, or its items have another size.
+    /// The queue is full, busy, closed or damaged, or its items have another size.
     pub fn try_send(&mut self, item: &[u8]) -> Result<(), Refused> {
-        self.try_until(item, None)
+        self.send_with(item, Patience::None)
     }
 
     /// Sends an item, waiting while there is no room, until the deadline at the latest.
@@ -258,7 +275,7 @@ impl Sender {
     /// # Errors
     /// The queue is closed or damaged, its items have another size, or the deadline has passed.
     pub fn send(&mut self, item: &[u8], deadline: Option<Deadline>) -> Result<(), Refused> {
-        let again = || match self.try_until(item, deadline) {
+        let again = || match self.send_with(item, Patience::Until(deadline)) {
             Err(Refused::Full) => None,
             done => Some(done),
         };
@@ -285,11 +302,11 @@ impl Receiver {
         End::open(path.as_ref(), Claim::Receiver).map(Receiver)
     }
 
-    fn try_until(&self, item: &mut [u8], deadline: Option<Deadline>) -> Result<(), Refused> {
+    fn receive_with(&self, item: &mut [u8], patience: Patience) -> Result<(), Refused> {
         let end = &self.0;
         end.check(item.len())?;
         let head = end.opened.head();
-        end.alone(&head.receivers, deadline, || {
+        end.alone(&head.receivers, patience, || {
             // Read first: items that were sent before the queue was closed are then found.
             let closed = end.is_closed();
             let (sent, received) = end.counts()?;
@@ -305,12 +322,13 @@ impl Receiver {
         Ok(())
     }
 
-    /// Receives an item into `item` if there is one.
+    /// Receives an item into `item` if there is one. The call does not wait, as
+    /// [`Sender::try_send`] does not.
     ///
     /// # Errors
-    /// The queue is empty, closed and empty, or damaged, or its items have another size.
+    /// The queue is empty, busy, closed and empty, or damaged, or its items have another size.
     pub fn try_receive(&mut self, item: &mut [u8]) -> Result<(), Refused> {
-        self.try_until(item, None)
+        self.receive_with(item, Patience::None)
     }
 
     /// Receives an item into `item`, waiting while there is none, until the deadline at the latest.
@@ -319,7 +337,7 @@ impl Receiver {
     /// The queue is closed and empty, or damaged, its items have another size, or the deadline has
     /// passed.
     pub fn receive(&mut self, item: &mut [u8], deadline: Option<Deadline>) -> Result<(), Refused> {
-        let mut again = || match self.try_until(item, deadline) {
+        let mut again = || match self.receive_with(item, Patience::Until(deadline)) {
             Err(Refused::Empty) => None,
             done => Some(done),
         };
