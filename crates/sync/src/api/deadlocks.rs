@@ -15,18 +15,20 @@
 //! });
 //! ```
 //!
-//! Why a circle is one: a thread enters itself before it waits, and takes itself from the list before
-//! it notes that it holds the mutex. So a thread in the list releases nothing. A mutex that is noted
-//! as held by such a thread was noted before the thread entered itself, and stays held while the
-//! thread waits. The list does not change during [`find`], so all waits of a circle exist at once.
+//! Why a circle is one: a thread enters itself, with the mutexes that it holds, before it waits, and
+//! takes itself from the list before it notes the mutex that it got. So a thread in the list releases
+//! nothing, and holds what it has entered. The list does not change during [`find`], so all waits of a
+//! circle exist at once.
+//!
+//! A mutex has the same size with the feature and without: its thread keeps the list of the mutexes
+//! that it holds, by their addresses. A guard that is forgotten stays in that list; if its mutex then
+//! moves or ends, what is reported about the thread may be wrong.
 
 use super::policy::WaitPolicy;
 use super::raw::{Held, Raw};
 use crate::lock::{HandOver, RawLock, TimedLock, TryLock, ZeroInit};
-use baton_machine::Ordering::Relaxed;
-use baton_machine::native::cell::NativeAtomic;
-use baton_machine::{Atomic, Deadline, Native};
-use core::cell::Cell;
+use baton_machine::{Deadline, Native};
+use core::cell::RefCell;
 use core::fmt;
 use core::time::Duration;
 use lock_api::{RawMutex, RawMutexFair, RawMutexTimed};
@@ -34,84 +36,77 @@ use std::backtrace::Backtrace;
 use std::sync::{Arc, PoisonError};
 use std::thread::ThreadId;
 
-/// The number of a thread, from 1; 0 is no thread.
-type Number = u64;
-
-/// Returns the calling thread's number.
-fn me() -> Number {
-    static LAST: NativeAtomic<u64> = NativeAtomic::new(0);
-    thread_local!(static MINE: Cell<Number> = const { Cell::new(0) });
-    MINE.with(|mine| {
-        if mine.get() == 0 {
-            // Relaxed: the numbers only differ.
-            mine.set(LAST.fetch_add(1, Relaxed) + 1);
-        }
-        mine.get()
-    })
+thread_local! {
+    /// Addresses of the mutexes that the calling thread holds, the last one taken at the end.
+    static HELD: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };
 }
-
-/// A mutex's holder.
-type Holder = NativeAtomic<Number>;
 
 /// A thread that waits for a mutex.
 struct Entry {
-    thread: Number,
-    holder: *const Holder,
+    holds: Vec<usize>,
     blocked: Blocked,
 }
-
-// SAFETY: the pointer is used only under the list's lock, by which time the mutex is alive: its
-// thread, which borrows it, takes the entry from the list before it returns.
-unsafe impl Send for Entry {}
 
 #[allow(clippy::disallowed_types, reason = "the list is for the tool that watches the mutexes of this crate")]
 static WAITING: std::sync::Mutex<Vec<Entry>> = std::sync::Mutex::new(Vec::new());
 
 /// The calling thread's entry in the list.
-struct Waiting(Number);
+struct Waiting(ThreadId);
 
 impl Waiting {
-    fn at(holder: &Holder) -> Waiting {
-        let thread = me();
+    /// Enters the calling thread. Returns `None` if the thread ends, and has no list any more.
+    fn at(mutex: usize) -> Option<Waiting> {
         let current = std::thread::current();
         let blocked = Blocked {
             thread: current.id(),
             name: current.name().map(ToOwned::to_owned),
-            mutex: core::ptr::from_ref(holder).addr(),
+            mutex,
             backtrace: Arc::new(Backtrace::force_capture()),
         };
-        let entry = Entry { thread, holder, blocked };
-        WAITING.lock().unwrap_or_else(PoisonError::into_inner).push(entry);
-        Waiting(thread)
+        let holds = HELD.try_with(|held| held.borrow().clone()).ok()?;
+        WAITING.lock().unwrap_or_else(PoisonError::into_inner).push(Entry { holds, blocked });
+        Some(Waiting(current.id()))
     }
 }
 
 impl Drop for Waiting {
     fn drop(&mut self) {
         let mut waiting = WAITING.lock().unwrap_or_else(PoisonError::into_inner);
-        waiting.retain(|entry| entry.thread != self.0);
+        waiting.retain(|entry| entry.blocked.thread != self.0);
     }
 }
 
-/// A lock that notes its holder.
-pub struct Tracked<L: RawLock<Native>, W> {
-    raw: Raw<L, W>,
-    /// Relaxed for all accesses: the list's lock orders what a waiting thread has noted before what
-    /// [`find`] reads.
-    holder: Holder,
-}
+/// A lock whose holders note that they hold it.
+#[repr(transparent)]
+pub struct Tracked<L: RawLock<Native>, W>(Raw<L, W>);
 
 impl<L: TryLock<Native> + ZeroInit, W: WaitPolicy> Tracked<L, W> {
+    fn address(&self) -> usize {
+        core::ptr::from_ref(self).addr()
+    }
+
+    /// Notes that the calling thread has taken the lock. A thread that ends has no list any more, and
+    /// then nothing is reported about it.
     fn held<T>(&self, token: T) -> T {
-        self.holder.store(me(), Relaxed);
+        let _ = HELD.try_with(|held| held.borrow_mut().push(self.address()));
         token
+    }
+
+    /// Notes that the calling thread is about to release the lock.
+    fn released(&self) {
+        let _ = HELD.try_with(|held| {
+            let mut held = held.borrow_mut();
+            if let Some(at) = held.iter().rposition(|&mutex| mutex == self.address()) {
+                held.remove(at);
+            }
+        });
     }
 }
 
 // SAFETY: the lock is that of `Raw`.
 unsafe impl<L: TryLock<Native> + ZeroInit, W: WaitPolicy> RawMutex for Tracked<L, W> {
     #[allow(clippy::declare_interior_mutable_const, reason = "lock_api's way to make a lock in a constant")]
-    const INIT: Self = Tracked { raw: Raw::INIT, holder: NativeAtomic::new(0) };
+    const INIT: Self = Tracked(Raw::INIT);
 
     // It does not move to another thread, so the thread that took the lock releases it.
     type Guard = Held<L::Token>;
@@ -120,33 +115,33 @@ unsafe impl<L: TryLock<Native> + ZeroInit, W: WaitPolicy> RawMutex for Tracked<L
         if let Some(token) = self.try_lock() {
             return token;
         }
-        let waiting = Waiting::at(&self.holder);
-        let token = self.raw.lock();
+        let waiting = Waiting::at(self.address());
+        let token = self.0.lock();
         drop(waiting);
         self.held(token)
     }
 
     fn try_lock(&self) -> Option<Self::Guard> {
-        self.raw.try_lock().map(|token| self.held(token))
+        self.0.try_lock().map(|token| self.held(token))
     }
 
     unsafe fn unlock(&self, guard: Self::Guard) {
-        self.holder.store(0, Relaxed);
+        self.released();
         // SAFETY: the caller holds the lock by this token.
-        unsafe { self.raw.unlock(guard) };
+        unsafe { self.0.unlock(guard) };
     }
 
     fn is_locked(&self) -> bool {
-        self.raw.is_locked()
+        self.0.is_locked()
     }
 }
 
 // SAFETY: the lock is that of `Raw`.
 unsafe impl<L: TryLock<Native> + ZeroInit + HandOver<Native>, W: WaitPolicy> RawMutexFair for Tracked<L, W> {
     unsafe fn unlock_fair(&self, guard: Self::Guard) {
-        self.holder.store(0, Relaxed);
+        self.released();
         // SAFETY: the caller holds the lock by this token.
-        unsafe { self.raw.unlock_fair(guard) };
+        unsafe { self.0.unlock_fair(guard) };
     }
 }
 
@@ -156,11 +151,11 @@ unsafe impl<L: TimedLock<Native> + ZeroInit, W: WaitPolicy> RawMutexTimed for Tr
     type Instant = Deadline;
 
     fn try_lock_for(&self, timeout: Duration) -> Option<Self::Guard> {
-        self.raw.try_lock_for(timeout).map(|token| self.held(token))
+        self.0.try_lock_for(timeout).map(|token| self.held(token))
     }
 
     fn try_lock_until(&self, timeout: Deadline) -> Option<Self::Guard> {
-        self.raw.try_lock_until(timeout).map(|token| self.held(token))
+        self.0.try_lock_until(timeout).map(|token| self.held(token))
     }
 }
 
@@ -212,11 +207,7 @@ impl fmt::Display for Deadlock {
 pub fn find() -> Vec<Deadlock> {
     let waiting = WAITING.lock().unwrap_or_else(PoisonError::into_inner);
     // The entry of the thread for which each one waits, if that thread waits too.
-    let next = |entry: &Entry| {
-        // SAFETY: the entry is in the list, so its mutex is alive.
-        let holder = unsafe { &*entry.holder }.load(Relaxed);
-        waiting.iter().position(|other| other.thread == holder)
-    };
+    let next = |entry: &Entry| waiting.iter().position(|other| other.holds.contains(&entry.blocked.mutex));
     let next: Vec<_> = waiting.iter().map(next).collect();
     // The round in which an entry was seen first.
     let mut seen = vec![0; next.len()];
@@ -297,6 +288,27 @@ mod tests {
             });
         }
         await_deadlock(names)
+    }
+
+    #[test]
+    fn a_mutex_has_the_size_that_it_has_without_the_feature() {
+        assert_eq!(size_of::<Mutex<u32>>(), size_of::<lock_api::Mutex<Raw<Plain<Native>>, u32>>());
+        assert_eq!(size_of::<Mutex<()>>(), 4);
+    }
+
+    /// Only mutexes that are held are noted, in whatever order they are released.
+    #[test]
+    fn a_thread_notes_what_it_holds() {
+        let noted = || HELD.with(|held| held.borrow().clone());
+        let mutexes = [(); 3].map(|()| Mutex::new(()));
+        let addresses = [0, 1, 2].map(|i| core::ptr::from_ref(&mutexes[i]).addr());
+        let [first, second, third] = [0, 1, 2].map(|i| mutexes[i].lock());
+        assert_eq!(noted(), addresses);
+        drop(second);
+        assert_eq!(noted(), [addresses[0], addresses[2]]);
+        let second = mutexes[1].try_lock_for(Duration::ZERO);
+        drop((third, first, second));
+        assert!(noted().is_empty());
     }
 
     #[test]

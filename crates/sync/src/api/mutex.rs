@@ -23,11 +23,11 @@ pub type Mutex<T, W = Adaptive> = lock_api::Mutex<RawOf<Plain<Native>, W>, T>;
 /// The guard of a [`Mutex`].
 pub type MutexGuard<'a, T, W = Adaptive> = lock_api::MutexGuard<'a, RawOf<Plain<Native>, W>, T>;
 
-/// The lock of a mutex. With the feature `deadlocks` it notes its holder.
+/// The lock of a mutex. With the feature `deadlocks` its holder notes it.
 #[cfg(not(feature = "deadlocks"))]
 pub type RawOf<L, W = Adaptive> = super::raw::Raw<L, W>;
 
-/// The lock of a mutex. With the feature `deadlocks` it notes its holder.
+/// The lock of a mutex. With the feature `deadlocks` its holder notes it.
 #[cfg(feature = "deadlocks")]
 pub type RawOf<L, W = Adaptive> = super::deadlocks::Tracked<L, W>;
 

@@ -17,7 +17,7 @@
 
 use super::condvar::Condvar;
 use super::mutex::RawOf;
-use super::policy::WaitPolicy;
+use super::policy::{WaitPolicy, after};
 use crate::event::Ended;
 use crate::lock::plain::Plain;
 use baton_machine::Ordering::Relaxed;
@@ -26,7 +26,8 @@ use baton_machine::{Atomic, Deadline, Native};
 use core::fmt;
 use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
-use lock_api::{RawMutex, RawMutexTimed, RawRwLock};
+use core::time::Duration;
+use lock_api::{RawMutex, RawMutexTimed, RawRwLock, RawRwLockTimed};
 use std::thread::panicking;
 
 pub use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
@@ -141,6 +142,17 @@ impl<T: ?Sized, R: RawMutex> Mutex<T, R> {
         Ok(self.guard(inner)?)
     }
 
+    /// [`Mutex::try_lock_until`] with the deadline `timeout` from now.
+    ///
+    /// # Errors
+    /// As [`Mutex::try_lock_until`].
+    pub fn try_lock_for(&self, timeout: Duration) -> TryLockResult<MutexGuard<'_, T, R>>
+    where
+        R: RawMutexTimed<Instant = Deadline>,
+    {
+        self.try_lock_until(after(timeout))
+    }
+
     /// Whether the mutex is poisoned.
     pub fn is_poisoned(&self) -> bool {
         self.flag.is_set()
@@ -225,9 +237,23 @@ impl<T, R: RawRwLock> RwLock<T, R> {
     pub const fn new(value: T) -> Self {
         RwLock { flag: Flag::new(), lock: lock_api::RwLock::new(value) }
     }
+
+    /// Returns the data.
+    ///
+    /// # Errors
+    /// The lock is poisoned; the error has the data.
+    pub fn into_inner(self) -> LockResult<T> {
+        let poisoned = self.flag.is_set();
+        let value = self.lock.into_inner();
+        if poisoned { Err(PoisonError::new(value)) } else { Ok(value) }
+    }
 }
 
 impl<T: ?Sized, R: RawRwLock> RwLock<T, R> {
+    fn writer<'a>(&'a self, inner: lock_api::RwLockWriteGuard<'a, R, T>) -> LockResult<WriteGuard<'a, T, R>> {
+        self.flag.check(WriteGuard { _watch: Watch::of(&self.flag), inner })
+    }
+
     /// Waits until no thread writes, and reads.
     ///
     /// # Errors
@@ -241,8 +267,76 @@ impl<T: ?Sized, R: RawRwLock> RwLock<T, R> {
     /// # Errors
     /// The lock is poisoned; the error has the guard.
     pub fn write(&self) -> LockResult<WriteGuard<'_, T, R>> {
-        let inner = self.lock.write();
-        self.flag.check(WriteGuard { _watch: Watch::of(&self.flag), inner })
+        self.writer(self.lock.write())
+    }
+
+    /// Reads if no thread writes or waits to write.
+    ///
+    /// # Errors
+    /// A thread writes or waits to write, or the lock is poisoned; then the error has the guard.
+    pub fn try_read(&self) -> TryLockResult<ReadGuard<'_, T, R>> {
+        Ok(self.flag.check(self.lock.try_read().ok_or(TryLockError::WouldBlock)?)?)
+    }
+
+    /// Writes if no other thread reads or writes.
+    ///
+    /// # Errors
+    /// Another thread reads or writes, or the lock is poisoned; then the error has the guard.
+    pub fn try_write(&self) -> TryLockResult<WriteGuard<'_, T, R>> {
+        Ok(self.writer(self.lock.try_write().ok_or(TryLockError::WouldBlock)?)?)
+    }
+
+    /// Waits until no thread writes, and reads, or gives up at `deadline`.
+    ///
+    /// # Errors
+    /// The deadline has passed, or the lock is poisoned; then the error has the guard.
+    pub fn try_read_until(&self, deadline: Deadline) -> TryLockResult<ReadGuard<'_, T, R>>
+    where
+        R: RawRwLockTimed<Instant = Deadline>,
+    {
+        Ok(self.flag.check(self.lock.try_read_until(deadline).ok_or(TryLockError::WouldBlock)?)?)
+    }
+
+    /// [`RwLock::try_read_until`] with the deadline `timeout` from now.
+    ///
+    /// # Errors
+    /// As [`RwLock::try_read_until`].
+    pub fn try_read_for(&self, timeout: Duration) -> TryLockResult<ReadGuard<'_, T, R>>
+    where
+        R: RawRwLockTimed<Instant = Deadline>,
+    {
+        self.try_read_until(after(timeout))
+    }
+
+    /// Waits until no other thread reads or writes, and writes, or gives up at `deadline`.
+    ///
+    /// # Errors
+    /// The deadline has passed, or the lock is poisoned; then the error has the guard.
+    pub fn try_write_until(&self, deadline: Deadline) -> TryLockResult<WriteGuard<'_, T, R>>
+    where
+        R: RawRwLockTimed<Instant = Deadline>,
+    {
+        Ok(self.writer(self.lock.try_write_until(deadline).ok_or(TryLockError::WouldBlock)?)?)
+    }
+
+    /// [`RwLock::try_write_until`] with the deadline `timeout` from now.
+    ///
+    /// # Errors
+    /// As [`RwLock::try_write_until`].
+    pub fn try_write_for(&self, timeout: Duration) -> TryLockResult<WriteGuard<'_, T, R>>
+    where
+        R: RawRwLockTimed<Instant = Deadline>,
+    {
+        self.try_write_until(after(timeout))
+    }
+
+    /// Returns the data, without taking the lock.
+    ///
+    /// # Errors
+    /// The lock is poisoned; the error has the data.
+    pub fn get_mut(&mut self) -> LockResult<&mut T> {
+        let RwLock { flag, lock } = self;
+        flag.check(lock.get_mut())
     }
 
     /// Whether the lock is poisoned.
@@ -279,9 +373,7 @@ impl<T: ?Sized + fmt::Debug, R: RawRwLock> fmt::Debug for WriteGuard<'_, T, R> {
 mod tests {
     #![allow(clippy::disallowed_methods, reason = "the tests stand outside of the algorithms")]
 
-    use super::super::policy::after;
     use super::*;
-    use core::time::Duration;
     use std::panic::{AssertUnwindSafe, catch_unwind};
 
     fn panics(f: impl FnOnce()) {
@@ -373,5 +465,29 @@ mod tests {
         assert_eq!(*lock.write().unwrap_err().into_inner(), 2);
         lock.clear_poison();
         assert!(lock.read().is_ok());
+    }
+
+    #[test]
+    fn a_reader_writer_lock_is_tried_and_waits_end() {
+        const SOON: Duration = Duration::from_millis(1);
+        let mut lock: RwLock<u32> = RwLock::new(1);
+        let read = lock.try_read().unwrap();
+        assert!(lock.try_read_for(SOON).is_ok());
+        assert!(matches!(lock.try_write(), Err(TryLockError::WouldBlock)));
+        assert!(matches!(lock.try_write_for(SOON), Err(TryLockError::WouldBlock)));
+        drop(read);
+        let mut written = lock.try_write().unwrap();
+        *written += 1;
+        assert!(matches!(lock.try_read(), Err(TryLockError::WouldBlock)));
+        assert!(matches!(lock.try_read_until(after(SOON)), Err(TryLockError::WouldBlock)));
+        drop(written);
+        panics(|| {
+            let _write = lock.try_write_until(after(SOON)).unwrap();
+            panic!("a writer that tried");
+        });
+        assert!(matches!(lock.try_read(), Err(TryLockError::Poisoned(found)) if **found.get_ref() == 2));
+        assert!(matches!(lock.try_write_for(SOON), Err(TryLockError::Poisoned(_))));
+        assert_eq!(*lock.get_mut().unwrap_err().into_inner(), 2);
+        assert_eq!(lock.into_inner().unwrap_err().into_inner(), 2);
     }
 }

@@ -178,10 +178,11 @@ unsafe impl<W: WaitPolicy> RawRwLockUpgradeTimed for RawTurns<W> {
     }
 }
 
-/// A reader-writer lock of four bytes in which readers and writers take turns: readers that come
-/// while a writer waits let it go first, and may then go before the writers that wait. A writer that
-/// comes and goes before a woken reader has a CPU passes the reader. A thread that reads and may read
-/// again calls [`ReadRecursively::read_recursive`].
+/// A reader-writer lock of four bytes. Readers that come while a writer waits let it go first, so no
+/// stream of readers keeps a writer out. When a writer leaves, the readers that had waited may enter
+/// beside waiting writers until the next writer leaves. A reader that has no CPU in that time waits on:
+/// a stream of writers can keep it out without a bound. A thread that reads and may read again calls
+/// [`ReadRecursively::read_recursive`].
 ///
 /// ```
 /// use baton_sync::{ReadRecursively, RwLock, RwLockUpgradableReadGuard, RwLockWriteGuard};

@@ -1,10 +1,11 @@
-//! A reader-writer lock of one word of four bytes, in which readers and writers take turns.
+//! A reader-writer lock of one word of four bytes. Readers and writers take turns, if readers wake up
+//! in time for theirs.
 //!
 //! - Readers that come while a writer waits stay out until a writer has had its turn. So no stream
 //!   of readers keeps a writer out.
 //! - A release by a writer for which a thread waits flips the *phase*. Readers that began to wait
-//!   before the flip may enter beside waiting writers, each once. So no stream of writers keeps out
-//!   a reader that wakes up before the phase flips back.
+//!   before the flip may enter beside waiting writers until the next flip, each once. A reader that
+//!   wakes up after the second flip has missed its turn: a stream of writers can keep it out.
 //! - A recursive read passes waiting writers, so that a reader may read again.
 //! - Writers have no order among themselves.
 //!
@@ -282,9 +283,9 @@ fn soon<M: Machine>(deadline: Option<Deadline>) -> Deadline {
 unsafe impl<M: Machine> RawRwLock<M> for Phases<M> {
     const INFO: RwLockInfo = RwLockInfo {
         name: "phases",
-        what: "one word; readers and writers take turns: newcomers wait behind a waiting writer, and go before the next one",
+        what: "one word; readers and writers take turns: newcomers wait behind a waiting writer, and may go before the next one",
         source: "Baton; turns as in Brandenburg and Anderson, phase-fair locks, Real-Time Systems 2010",
-        limits: "writers have no order among themselves; 131,072 readers at a time",
+        limits: "a reader that wakes late waits for another turn; writers have no order among themselves; 131,072 readers at a time",
         turns: true,
     };
 
@@ -378,5 +379,35 @@ unsafe impl<M: Machine> TurnsRwLock<M> for Phases<M> {
     fn is_held(&self, exclusive: bool) -> bool {
         // Relaxed: a snapshot that may be stale at once.
         self.0.load(Relaxed) & (if exclusive { WRITER } else { READERS | UPGRADABLE | WRITER }) != 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use baton_machine::Native;
+
+    /// A reader has its turn from the release of the writer that it waited for until the next release:
+    /// the promise of the page on the library, and its limit.
+    #[test]
+    fn a_turn_lasts_until_the_next_writer_leaves() {
+        let lock = Phases::<Native>::free();
+        let state = || lock.0.load(Relaxed);
+        lock.lock_exclusive(Wait::Pause);
+        // Two more writers wait, and a reader that is asleep.
+        lock.0.fetch_add(2 * WAITING + SLEEPERS, Relaxed);
+        let begun = state() & PHASE;
+        assert!(!SHARED.admits(state(), begun), "a writer is inside");
+        // SAFETY: the hold was taken above.
+        unsafe { lock.unlock_exclusive(Wait::Pause) };
+        assert!(SHARED.admits(state(), begun), "its turn beside waiting writers");
+        assert!(!SHARED.admits(state(), state() & PHASE), "a newcomer waits behind them");
+        // One of the waiting writers comes and goes before the reader has a CPU.
+        lock.0.fetch_add(WRITER.wrapping_sub(WAITING), Relaxed);
+        // SAFETY: the line above took the hold.
+        unsafe { lock.unlock_exclusive(Wait::Pause) };
+        assert!(!SHARED.admits(state(), begun), "the turn is missed while a writer waits");
+        lock.0.fetch_add(WAITING.wrapping_neg(), Relaxed);
+        assert!(SHARED.admits(state(), begun), "no writer waits");
     }
 }
