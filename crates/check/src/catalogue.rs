@@ -207,8 +207,12 @@ macro_rules! semaphore_suites {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! contract_tests {
-    ($contract:ident, $world:ty, $type:ty: $($test:ident)*) => {$(
+    ($contract:ident, $world:ty, $type:ty: $($test:ident)*) => {
+        $crate::contract_tests! { #[doc = ""] $contract, $world, $type: $($test)* }
+    };
+    (#[$attribute:meta] $contract:ident, $world:ty, $type:ty: $($test:ident)*) => {$(
         #[test]
+        #[$attribute]
         fn $test() {
             let _command = $crate::on_failure();
             $crate::contract::$contract::$test::<$world, $type>();
@@ -271,6 +275,49 @@ macro_rules! channel_suites {
             type Queue = ::baton_sync::queue::$room::$type<<$world as $crate::world::World>::M, u64>;
 
             $crate::contract_tests! { channel, $world, Queue: transfer closing closed_by_another expiry capacity }
+        }
+    )*};
+}
+
+/// Makes tests of the contracts of channels for which tasks and watchers wait in the world `$world`.
+#[macro_export]
+macro_rules! watched_suite {
+    ($world:ty) => {
+        $crate::watched_suites! { $world; mpmc::ExactMpmc }
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! watched_suites {
+    ($world:ty; $($room:ident :: $type:ident)*) => {$(
+        mod $room {
+            use super::*;
+            type Queue = ::baton_sync::queue::$room::$type<<$world as $crate::world::World>::M, u64>;
+
+            $crate::contract_tests! { watched, $world, Queue: tasks giving_up watching }
+        }
+    )*};
+}
+
+/// Makes tests of the contracts of the queue of segments in the world `$world`, with few places a
+/// segment, so that guests go from one segment to the next. Three contracts take minutes, and are run by
+/// `cargo test --workspace --test loom --test shuttle -- --ignored segments`.
+#[macro_export]
+macro_rules! segments_suite {
+    ($world:ty; $($room:ident $places:literal),*) => {$(
+        mod $room {
+            use super::*;
+            type Queue = ::baton_sync::queue::segments::Segments<<$world as $crate::world::World>::M, u64, $places>;
+
+            mod channels {
+                use super::*;
+                $crate::contract_tests! { channel, $world, Queue: transfer }
+            }
+            mod long {
+                use super::*;
+                $crate::contract_tests! { #[ignore = "takes minutes"] queue, $world, Queue: transfer both_sides tries }
+            }
         }
     )*};
 }

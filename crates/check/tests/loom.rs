@@ -162,6 +162,14 @@ mod channels {
     baton_check::channel_suite!(baton_check::world::Loom);
 }
 
+mod watched {
+    baton_check::watched_suite!(baton_check::world::Loom);
+}
+
+mod segments {
+    baton_check::segments_suite!(baton_check::world::Loom; of_one 1, of_two 2);
+}
+
 mod once {
     baton_check::once_suite!(baton_check::world::Loom);
 }

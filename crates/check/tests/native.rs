@@ -98,6 +98,10 @@ mod channels {
     baton_check::channel_suite!(baton_check::world::Native);
 }
 
+mod watched {
+    baton_check::watched_suite!(baton_check::world::Native);
+}
+
 mod once {
     baton_check::once_suite!(baton_check::world::Native);
 }

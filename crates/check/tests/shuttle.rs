@@ -159,6 +159,14 @@ mod channels {
     baton_check::channel_suite!(baton_check::world::Shuttle);
 }
 
+mod watched {
+    baton_check::watched_suite!(baton_check::world::Shuttle);
+}
+
+mod segments {
+    baton_check::segments_suite!(baton_check::world::Shuttle; of_one 1);
+}
+
 mod once {
     baton_check::once_suite!(baton_check::world::Shuttle);
 }

@@ -10,6 +10,7 @@
 //! | [`event`] | contracts of every event |
 //! | [`queue`] | contracts of every queue |
 //! | [`channel`] | contracts of queues that can be closed |
+//! | [`watched`] | contracts of queues for which tasks and watchers wait |
 //! | [`flow`] | contracts of queues with flows |
 //! | [`deque`] | contracts of the work-stealing deque |
 //! | [`rwlock`] | contracts of every reader-writer lock |
@@ -35,6 +36,7 @@ pub mod queue;
 pub mod rwlock;
 pub mod semaphore;
 pub mod turns;
+pub mod watched;
 
 use crate::world::{Crowd, Scenario, World};
 use baton_machine::{Machine, Slot, Wait};

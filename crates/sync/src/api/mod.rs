@@ -4,13 +4,14 @@
 //! | type | bytes | order | what it is |
 //! | --- | --- | --- | --- |
 //! | [`Mutex`] | 4 | none | [`plain`](crate::lock::plain): a lock and its unlock take 9 instructions |
-//! | [`RwLock`] | 4 | readers and writers by turns | [`phases`](crate::rwlock::phases): upgradable, downgrade, recursive reads |
+//! | [`RwLock`] | 4 | no stream of readers keeps a writer out | [`phases`](crate::rwlock::phases): upgradable, downgrade, recursive reads |
 //! | [`Condvar`] | 8 | the oldest waiter first | [`chain`](crate::event::chain): a broadcast wakes one waiter at a time |
 //! | [`Once`] | 4 | – | [`once`](crate::once): an initialization |
 //! | [`Semaphore`] | 4 | none | [`flagged`](crate::semaphore::flagged): up to 2^31 - 1 permits |
 //! | [`Barrier`] | 256 | – | [`central`](crate::barrier::central): any number of threads |
 //!
-//! [`queue_of`] makes a bounded queue with a [`Sender`] and a [`Receiver`].
+//! [`queue_of`] makes a bounded queue with a [`Sender`] and a [`Receiver`], [`unbounded`] one without a
+//! bound. For a queue of kind [`Watched`] tasks can wait, and [`wait_any`] waits for several of them.
 //!
 //! Mutexes and reader-writer locks are those of [`lock_api`] 0.5, with its guards. Each lock of
 //! [`lock`](crate::lock) has an alias such as [`McsMutex`]; a lock with queue nodes allocates a
@@ -31,8 +32,10 @@ pub mod poison;
 mod policy;
 mod queue;
 mod raw;
+mod ready;
 mod rwlock;
 mod semaphore;
+mod tasks;
 
 pub use crate::event::Ended;
 pub use crate::once::Poisoned;
@@ -48,9 +51,11 @@ pub use mutex::*;
 pub use once::Once;
 pub use policy::{Adaptive, Park, Pause, SpinPark, WaitPolicy, after};
 pub use queue::{
-    Ends, Kind, ManyReceivers, ManySenders, ManyToMany, ManyToOne, OneToMany, OneToOne, Receiver, Sender, queue_of,
-    queue_with,
+    Boundless, Ends, Kind, ManyReceivers, ManySenders, ManyToMany, ManyToOne, OneToMany, OneToOne, Receiver, Segmented,
+    Sender, Watched, queue_of, queue_with, unbounded, unbounded_with,
 };
 pub use raw::{Held, Raw};
+pub use ready::{Descriptor, Ready, wait_any};
 pub use rwlock::{RawTurns, ReadRecursively, RwLock, RwLockReadGuard, RwLockUpgradableReadGuard, RwLockWriteGuard};
 pub use semaphore::{Permit, Semaphore};
+pub use tasks::{News, Receiving, Sending};

@@ -1,8 +1,10 @@
-//! Bounded queues with a sender's and a receiver's end.
+//! Queues with a sender's and a receiver's end.
 
 use super::policy::{Adaptive, WaitPolicy, after};
-use crate::queue::channel::{Channel, NotReceived, NotSent};
-use crate::queue::{BadBound, ExactQueue, RawQueue, mpmc::ExactMpmc, spsc::ExactSpsc};
+use super::tasks::News;
+use crate::event::chain::Chain;
+use crate::queue::channel::{Bell, Channel, NotReceived, NotSent};
+use crate::queue::{BadBound, ExactQueue, RawQueue, mpmc::ExactMpmc, segments::Segments, spsc::ExactSpsc, watched};
 use baton_machine::Ordering::{AcqRel, Acquire, Relaxed};
 use baton_machine::native::cell::NativeAtomic;
 use baton_machine::{Atomic, Deadline, Native, Wait};
@@ -15,12 +17,41 @@ use std::sync::Arc;
 pub trait Kind: sealed::Sealed + 'static {
     /// The queue for items of type `T`.
     type Queue<T: Send + 'static>: ExactQueue<Native, Item = T>;
+    /// By what the users of the queue are told that it has changed.
+    type Bell: Bell<Native>;
+    /// Whether the queue keeps its high-water mark.
+    const MARKED: bool = false;
 }
 
 /// A kind of queue whose sender can be cloned.
 pub trait ManySenders: Kind {}
 /// A kind of queue whose receiver can be cloned.
 pub trait ManyReceivers: Kind {}
+/// A kind of queue that needs no bound.
+pub trait Boundless: Kind {
+    /// Creates an empty queue without a bound.
+    #[doc(hidden)]
+    fn boundless<T: Send + 'static>() -> Self::Queue<T>;
+}
+
+/// A queue of kind `K` for which tasks can wait ([`Receiver::receive_async`]), threads that wait for
+/// several queues ([`wait_any`](super::wait_any)), and epoll ([`Receiver::descriptor`]); it keeps its
+/// high-water mark. Each send and receive then costs a fence and a load more.
+#[derive(Clone, Copy, Debug)]
+pub struct Watched<K>(PhantomData<K>);
+impl<K: Kind> sealed::Sealed for Watched<K> {}
+impl<K: Kind> Kind for Watched<K> {
+    type Queue<T: Send + 'static> = K::Queue<T>;
+    type Bell = watched::Watched<Native, News>;
+    const MARKED: bool = true;
+}
+impl<K: ManySenders> ManySenders for Watched<K> {}
+impl<K: ManyReceivers> ManyReceivers for Watched<K> {}
+impl<K: Boundless> Boundless for Watched<K> {
+    fn boundless<T: Send + 'static>() -> K::Queue<T> {
+        K::boundless()
+    }
+}
 
 mod sealed {
     pub trait Sealed {}
@@ -34,6 +65,7 @@ macro_rules! kinds {
         impl sealed::Sealed for $kind {}
         impl Kind for $kind {
             type Queue<T: Send + 'static> = $queue<Native, T>;
+            type Bell = Chain<Native>;
         }
         $(impl $may for $kind {})*
     )*};
@@ -50,8 +82,27 @@ kinds! {
     ManyToMany ExactMpmc: ManySenders ManyReceivers;
 }
 
-struct Shared<T: Send + 'static, K: Kind> {
-    channel: Channel<Native, K::Queue<T>>,
+/// Any number of senders and receivers, by [`segments`](crate::queue::segments) of 32 places: the memory
+/// follows the number of items, and the queue needs no bound.
+#[derive(Clone, Copy, Debug)]
+pub enum Segmented {}
+impl sealed::Sealed for Segmented {}
+impl Kind for Segmented {
+    type Queue<T: Send + 'static> = Segments<Native, T, 32>;
+    type Bell = Chain<Native>;
+}
+impl ManySenders for Segmented {}
+impl ManyReceivers for Segmented {}
+impl Boundless for Segmented {
+    fn boundless<T: Send + 'static>() -> Self::Queue<T> {
+        Segments::unbounded()
+    }
+}
+
+pub(super) struct Shared<T: Send + 'static, K: Kind> {
+    pub(super) channel: Channel<Native, K::Queue<T>, K::Bell>,
+    /// Highest length that a sender saw after its send, if the kind keeps it.
+    pub(super) most: NativeAtomic<usize>,
     senders: NativeAtomic<usize>,
     receivers: NativeAtomic<usize>,
     /// Whether a thread drops the items that no receiver can get any more: [`NOBODY`], [`ONE`] or [`AGAIN`].
@@ -88,9 +139,24 @@ impl<T: Send + 'static, K: Kind> Shared<T, K> {
         }
     }
 
+    /// Raises the high-water mark to the length that the queue has now.
+    fn mark(&self) {
+        let length = self.channel.queue().len();
+        // Relaxed for both: the mark orders nothing.
+        let mut most = self.most.load(Relaxed);
+        while length > most
+            && let Err(now) = self.most.compare_exchange(most, length, Relaxed, Relaxed)
+        {
+            most = now;
+        }
+    }
+
     /// Drops the items if no receiver is left; for a thread that has sent one.
     #[inline]
-    fn sent(&self) {
+    pub(super) fn sent(&self) {
+        if K::MARKED {
+            self.mark();
+        }
         if self.channel.is_closed() && self.receivers.load(Acquire) == 0 {
             self.discard();
         }
@@ -107,7 +173,7 @@ impl<T: Send + 'static, K: Kind> Shared<T, K> {
 /// let another = sender.clone();
 /// ```
 pub struct Sender<T: Send + 'static, K: Kind = ManyToMany, W: WaitPolicy = Adaptive> {
-    shared: Arc<Shared<T, K>>,
+    pub(super) shared: Arc<Shared<T, K>>,
     wait: PhantomData<fn() -> W>,
 }
 
@@ -115,7 +181,7 @@ pub struct Sender<T: Send + 'static, K: Kind = ManyToMany, W: WaitPolicy = Adapt
 /// receiver is dropped, the queue is closed, the items in it are dropped, and later sends return their
 /// items.
 pub struct Receiver<T: Send + 'static, K: Kind = ManyToMany, W: WaitPolicy = Adaptive> {
-    shared: Arc<Shared<T, K>>,
+    pub(super) shared: Arc<Shared<T, K>>,
     wait: PhantomData<fn() -> W>,
 }
 
@@ -149,14 +215,36 @@ pub fn queue_of<T: Send + 'static, K: Kind>(capacity: usize) -> Result<Ends<T, K
 /// # Errors
 /// Fails if the capacity is 0 or more than 2^30.
 pub fn queue_with<T: Send + 'static, K: Kind, W: WaitPolicy>(capacity: usize) -> Result<Ends<T, K, W>, BadBound> {
-    let channel = Channel::new(K::Queue::exactly(capacity)?);
+    Ok(ends_of(K::Queue::exactly(capacity)?))
+}
+
+/// Makes a queue for any number of items, whose threads wait by [`Adaptive`]. A send fails only if the
+/// queue is closed. A drained queue keeps the memory of 32 places.
+///
+/// ```
+/// let (mut jobs, done) = baton_sync::unbounded::<u64>();
+/// (0..100_000).for_each(|n| jobs.try_send(n).unwrap());
+/// drop(jobs);
+/// assert_eq!(done.count(), 100_000);
+/// ```
+pub fn unbounded<T: Send + 'static>() -> Ends<T, Segmented> {
+    unbounded_with()
+}
+
+/// [`unbounded`] with another kind of queue or another wait policy.
+pub fn unbounded_with<T: Send + 'static, K: Boundless, W: WaitPolicy>() -> Ends<T, K, W> {
+    ends_of(K::boundless())
+}
+
+fn ends_of<T: Send + 'static, K: Kind, W: WaitPolicy>(queue: K::Queue<T>) -> Ends<T, K, W> {
     let shared = Arc::new(Shared {
-        channel,
+        channel: Channel::new(queue),
+        most: NativeAtomic::new(0),
         senders: NativeAtomic::new(1),
         receivers: NativeAtomic::new(1),
         discards: NativeAtomic::new(NOBODY),
     });
-    Ok((Sender { shared: shared.clone(), wait: PhantomData }, Receiver { shared, wait: PhantomData }))
+    (Sender { shared: shared.clone(), wait: PhantomData }, Receiver { shared, wait: PhantomData })
 }
 
 macro_rules! ends {
@@ -184,7 +272,8 @@ macro_rules! ends {
                 self.len() == 0
             }
 
-            /// Returns the number of items that the queue can hold.
+            /// Returns the number of items that the queue can hold; `usize::MAX` for a queue without a
+            /// bound.
             pub fn capacity(&self) -> usize {
                 self.shared.channel.queue().capacity()
             }
@@ -278,6 +367,7 @@ impl<T: Send + 'static, K: Kind, W: WaitPolicy> Sender<T, K, W> {
                 0 => break,
                 some => sent += some,
             }
+            self.shared.sent();
         }
         sent
     }

@@ -73,22 +73,51 @@ pub enum NotReceived {
 #[repr(C, align(128))]
 struct Alone<T>(T);
 
+/// By what the users of a channel wait for one of its sides: threads alone ([`Chain`]), or tasks and
+/// descriptors too ([`Watched`](super::watched::Watched)).
+pub trait Bell<M: Machine>: Send + Sync + 'static {
+    /// Creates a bell without waiters.
+    fn silent() -> Self;
+
+    /// Returns the event at which threads wait.
+    fn threads(&self) -> &Chain<M>;
+
+    /// Tells up to `most` of those that wait, of each kind.
+    fn ring(&self, most: usize, wait: Wait);
+}
+
+impl<M: Machine> Bell<M> for Chain<M> {
+    fn silent() -> Self {
+        Chain::new()
+    }
+
+    #[inline(always)]
+    fn threads(&self) -> &Chain<M> {
+        self
+    }
+
+    #[inline(always)]
+    fn ring(&self, most: usize, wait: Wait) {
+        self.notify(most, wait);
+    }
+}
+
 /// A queue with what its users need to wait for each other.
-pub struct Channel<M: Machine, Q> {
+pub struct Channel<M: Machine, Q, B = Chain<M>> {
     queue: Q,
     /// Consumers that wait for an item.
-    items: Alone<Chain<M>>,
+    items: Alone<B>,
     /// Producers that wait for room.
-    room: Alone<Chain<M>>,
+    room: Alone<B>,
     /// 1 when the channel is closed.
     closed: Alone<M::Atomic<u32>>,
 }
 
-impl<M: Machine, Q: ExactQueue<M>> Channel<M, Q> {
+impl<M: Machine, Q: ExactQueue<M>, B: Bell<M>> Channel<M, Q, B> {
     /// Makes an open channel of an empty queue.
     pub fn new(queue: Q) -> Self {
         let closed = Alone(M::Atomic::new(0));
-        Channel { queue, items: Alone(Chain::new()), room: Alone(Chain::new()), closed }
+        Channel { queue, items: Alone(B::silent()), room: Alone(B::silent()), closed }
     }
 
     /// Returns the queue.
@@ -96,8 +125,19 @@ impl<M: Machine, Q: ExactQueue<M>> Channel<M, Q> {
         &self.queue
     }
 
+    /// Whether another sender that waits has something to look at: room.
     fn has_room(&self) -> bool {
         self.queue.len() < self.queue.capacity()
+    }
+
+    /// The bell of the receivers, and whether one of them has something to look at.
+    pub(super) fn receivers(&self) -> (&B, bool) {
+        (&self.items.0, self.has_news())
+    }
+
+    /// The bell of the senders, and whether one of them has something to look at.
+    pub(super) fn senders(&self) -> (&B, bool) {
+        (&self.room.0, self.has_room() || self.is_closed())
     }
 
     /// Whether the channel is closed.
@@ -113,8 +153,8 @@ impl<M: Machine, Q: ExactQueue<M>> Channel<M, Q> {
     pub fn close(&self, wait: Wait) {
         // Release: pairs with the load in `is_closed`.
         self.closed.0.store(1, Release);
-        self.items.0.notify_all(wait);
-        self.room.0.notify_all(wait);
+        self.items.0.ring(usize::MAX, wait);
+        self.room.0.ring(usize::MAX, wait);
     }
 
     /// Sends an item if there is room.
@@ -133,7 +173,7 @@ impl<M: Machine, Q: ExactQueue<M>> Channel<M, Q> {
         // SAFETY: guaranteed by the caller.
         match unsafe { self.queue.try_enqueue(item, QUIET) } {
             Ok(()) => {
-                self.items.0.notify_one(wait);
+                self.items.0.ring(1, wait);
                 Ok(())
             }
             Err(item) => Err(NotSent::Full(item)),
@@ -152,7 +192,7 @@ impl<M: Machine, Q: ExactQueue<M>> Channel<M, Q> {
         // SAFETY: guaranteed by the caller.
         match unsafe { self.queue.try_dequeue(QUIET) } {
             Some(item) => {
-                self.room.0.notify_one(wait);
+                self.room.0.ring(1, wait);
                 Ok(item)
             }
             // SAFETY: guaranteed by the caller.
@@ -171,7 +211,7 @@ impl<M: Machine, Q: ExactQueue<M>> Channel<M, Q> {
         }
         // SAFETY: guaranteed by the caller.
         let item = unsafe { self.queue.try_dequeue(QUIET) }.ok_or_else(|| self.nothing())?;
-        self.room.0.notify_one(wait);
+        self.room.0.ring(1, wait);
         Ok(item)
     }
 
@@ -256,7 +296,7 @@ impl<M: Machine, Q: ExactQueue<M>> Channel<M, Q> {
             }
             // SAFETY: guaranteed by the caller.
             let count = unsafe { self.queue.put_some(items, QUIET) };
-            self.items.0.notify(count, wait);
+            self.items.0.ring(count, wait);
             (count != 0).then_some(count)
         };
         again().or_else(|| until(&self.room.0, wait, None, &mut again, &|| self.has_room())).unwrap_or(0)
@@ -279,7 +319,7 @@ impl<M: Machine, Q: ExactQueue<M>> Channel<M, Q> {
             let closed = self.is_closed();
             // SAFETY: guaranteed by the caller.
             let count = unsafe { self.queue.take_some(items, QUIET) };
-            self.room.0.notify(count, wait);
+            self.room.0.ring(count, wait);
             (count != 0 || closed && self.queue.is_empty()).then_some(count)
         };
         again().or_else(|| until(&self.items.0, wait, None, &mut again, &|| self.has_news())).unwrap_or(0)
@@ -293,13 +333,14 @@ impl<M: Machine, Q: ExactQueue<M>> Channel<M, Q> {
 /// another thread is about to hand over. The waiter then sleeps again, and the thread that gets the
 /// one in front must pass the notification on.
 #[cold]
-fn until<M: Machine, R>(
-    event: &Chain<M>,
+fn until<M: Machine, B: Bell<M>, R>(
+    bell: &B,
     wait: Wait,
     deadline: Option<Deadline>,
     again: &mut dyn FnMut() -> Option<R>,
     more: &dyn Fn() -> bool,
 ) -> Option<R> {
+    let event = bell.threads();
     loop {
         let waiter = event.prepare(wait);
         // A notification counts from here on. What came before it is found now.
@@ -316,7 +357,7 @@ fn until<M: Machine, R>(
         let passes_on = found.is_some() && notified;
         if let Some(done) = found.or_else(&mut *again) {
             if passes_on || more() {
-                event.notify_one(wait);
+                bell.ring(1, wait);
             }
             return Some(done);
         }

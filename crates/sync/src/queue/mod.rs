@@ -4,6 +4,7 @@
 
 pub mod channel;
 mod item;
+pub mod watched;
 #[macro_use]
 mod registry;
 every_queue!([crate::registry::modules]);

@@ -16,6 +16,7 @@ macro_rules! every_queue {
             ring::Ring [shared in_bulk],
             ring_single::RingSingle [],
             mpmc::Mpmc [shared],
+            segments::Segments [shared],
             qmd::Qmd [shared in_device],
             auto::Auto [shared],
         }
