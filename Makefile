@@ -30,7 +30,7 @@ DEMO_SEEDS    ?= 3
 # Locks that are predicted; the three that are predicted best are measured.
 DEMO_LOCKS    ?= spin-park,adaptive,ttas,mcs-barging,mcs,ticket
 
-.PHONY: all demo build test counts lint tables docs book bench install install-c tools wheel python python-lock
+.PHONY: all demo build test counts lint tables docs book bench peers install install-c tools wheel python python-lock
 
 all: build
 
@@ -105,9 +105,16 @@ book: tools
 bench: tools
 	$(CARGO) bench --workspace
 
+## peers: the program of `baton bench locks`, `queues`, `barriers` and `waits`, with the crates of others that it times
+peers: tools
+	CARGO_TARGET_DIR=target/peers $(CARGO) build --release --locked --manifest-path crates/bench/peers/Cargo.toml
+
 ## install: everything, under PREFIX (and DESTDIR)
 install: build
 	install -D -m 755 $(BUILT)/baton '$(DESTDIR)$(PREFIX)/bin/baton'
+	if [ -f target/peers/release/baton-peers ]; then \
+		install -D -m 755 target/peers/release/baton-peers '$(DESTDIR)$(PREFIX)/lib/baton/baton-peers'; \
+	fi
 	install -D -m 755 $(BUILT)/libbaton_preload.so '$(DESTDIR)$(PREFIX)/lib/baton/libbaton_preload.so'
 	install -D -m 755 $(BUILT)/libbaton_gomp.so '$(DESTDIR)$(PREFIX)/lib/baton/openmp/libgomp.so.1'
 	for name in $(LLVM_NAMES); do ln -sf libgomp.so.1 '$(DESTDIR)$(PREFIX)/lib/baton/openmp/'$$name || exit; done
