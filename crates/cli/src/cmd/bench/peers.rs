@@ -14,8 +14,8 @@ const VARIABLE: &str = "BATON_PEERS";
 /// Options of the benchmarks beside others.
 #[derive(clap::Args)]
 #[command(after_help = "\
-The options go to the program baton-peers, which `make peers` builds by itself. It is looked for beside
-`baton`, in ../lib/baton and in ../peers/release, or where BATON_PEERS says.
+The options go to the program baton-peers, which `make peers` builds by itself. It is looked for
+beside `baton`, in ../lib/baton and in ../peers/release, or where BATON_PEERS says.
 
 Its options:
   --each N,…      threads a CPU; left out: 1, 2 and 4

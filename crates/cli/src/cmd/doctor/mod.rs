@@ -5,9 +5,11 @@
 //! | --- | --- |
 //! | [`findings`] | what was found, and how it is measured step by step |
 //! | [`show`] | the findings for people |
+//! | [`advice`] | how a thread should wait here |
 //! | [`calibrate`] | the findings as a chip file |
 //! | [`convoys`] | how long convoys last here, and on a chip that stands for this machine |
 
+mod advice;
 mod calibrate;
 mod convoys;
 mod findings;
@@ -31,6 +33,7 @@ quiet machine.
 Examples:
   baton doctor                        a look, some four seconds
   baton doctor --json | jq .waits     which wait policies are here, and why not
+  baton doctor --advice               how a thread should wait here, with the measured prices
   baton doctor --calibrate            measure longer, and keep it for `whatif` and `try`
   baton doctor --convoys              are convoys as long as on the calibrated chip?
   baton doctor --calibrate --fixed -o host.toml    one chip file, with memory of fixed latencies")]
@@ -48,6 +51,9 @@ pub(crate) struct Args {
     /// Instead: start convoys on purpose, and tell how long they last here and on the chip that stands for this machine.
     #[arg(long, conflicts_with = "calibrate")]
     convoys: bool,
+    /// Instead: tell how a thread should wait on this machine, and why.
+    #[arg(long, conflicts_with_all = ["calibrate", "convoys"])]
+    advice: bool,
     /// The chip for --convoys: a file, or a name of `baton chips list`. Left out: this machine, as it was calibrated, else a
     /// built-in sample host.
     #[arg(long, value_name = "FILE", requires = "convoys")]
@@ -71,6 +77,15 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     let budget = if args.calibrate { Budget::CALIBRATE } else { Budget::LOOK };
     let findings = findings::find(budget, findings::Progress::new());
+    if args.advice {
+        let advice = advice::of(&findings);
+        if args.json {
+            println!("{}", serde_json::to_string_pretty(&advice)?)
+        } else {
+            print!("{}", advice.text())
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
     if args.json {
         println!("{}", serde_json::to_string_pretty(&findings)?);
     } else {

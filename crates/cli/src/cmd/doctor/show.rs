@@ -174,7 +174,7 @@ fn row(f: &Findings, what: &str, s: &Spread, how: &str) -> Vec<String> {
 }
 
 /// Nanoseconds as text, in a unit that fits.
-fn time(ns: f64) -> String {
+pub(super) fn time(ns: f64) -> String {
     match ns {
         _ if ns >= 1e6 => format!("{:.2} ms", ns / 1e6),
         _ if ns >= 1e4 => format!("{:.1} µs", ns / 1e3),
