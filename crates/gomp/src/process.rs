@@ -152,6 +152,8 @@ extern "C" fn child() {
 
 extern "C" fn set_up() {
     let settings = &runtime().settings;
+    // As under LLVM's library, a tool is started before `main`.
+    Shown(NativeThreads { stack: None }).tool();
     // The thread that loads the library gets the number 0, as a rule the initial thread.
     Native::local();
     match variable("OMP_DISPLAY_ENV").unwrap_or_default().trim().to_ascii_lowercase().as_str() {

@@ -59,9 +59,8 @@ impl<M: Machine> Context<M> {
     #[inline(always)]
     pub(crate) fn tell_end(&self) {
         if let (Some(told), Some(task)) = (self.region.told, self.implicit_record()) {
-            let League { team, teams } = self.league.get();
-            let (threads, id) = if self.region.level == 0 { (teams, team) } else { (self.team().size, self.id) };
-            told.tool().implicit_ends(task, threads, id);
+            let id = if self.region.level == 0 { self.league.get().team } else { self.id };
+            told.tool().implicit_ends(task, id);
         }
     }
 
@@ -151,7 +150,7 @@ pub(crate) fn made_deferred<M: Machine>(
     is_final: bool,
     event: Option<&Event<M>>,
 ) -> Option<Arc<TaskRecord>> {
-    let record = by.child(final_flag(is_final));
+    let record = by.child(final_flag(is_final) | task_flag::EXPLICIT);
     Event::tell(event, Some(&record));
     Some(record)
 }
@@ -160,7 +159,7 @@ pub(crate) fn made_deferred<M: Machine>(
 #[cold]
 #[inline(never)]
 pub(crate) fn made_undeferred(by: &Arc<TaskRecord>, is_final: bool) -> Option<Arc<TaskRecord>> {
-    Some(by.child(final_flag(is_final) | task_flag::UNDEFERRED))
+    Some(by.child(final_flag(is_final) | task_flag::EXPLICIT | task_flag::UNDEFERRED))
 }
 
 impl<M: Machine> Event<M> {

@@ -41,12 +41,20 @@ pub struct Frame {
 /// program.
 const IN_RUNTIME: i32 = 0x30;
 const IN_PROGRAM: i32 = 0x31;
+/// The frame pointer of a function of the runtime.
+const FRAME_POINTER: i32 = 0x20;
 
 impl Frame {
     /// Says that the runtime's frame at this stack address called the task's function; 0: none.
     pub fn exits(&self, at: usize) {
         self.exit.store(at, Relaxed);
         self.exit_flags.store(if at == 0 { 0 } else { IN_RUNTIME }, Relaxed);
+    }
+
+    /// Where a function that has a frame pointer, and calls the task's function, stores it.
+    pub fn exit_slot(&self) -> *mut usize {
+        self.exit_flags.store(FRAME_POINTER, Relaxed);
+        self.exit.as_ptr()
     }
 
     /// Says that the program's frame at this stack address called the runtime; 0: none. Returns the
@@ -56,6 +64,9 @@ impl Frame {
         self.enter.swap(at, Relaxed)
     }
 }
+
+/// OMPT's flag of a region that is a league of teams.
+pub const LEAGUE: i32 = 0x4000_0000;
 
 /// A region, as a tool knows it.
 pub struct RegionRecord {
@@ -88,6 +99,11 @@ impl RegionRecord {
         }
     }
 
+    /// Whether the region's threads begin the initial tasks of a league's teams.
+    pub fn is_league(&self) -> bool {
+        self.flags.load(Relaxed) & LEAGUE != 0
+    }
+
     /// The region around this one.
     pub fn outer(&self) -> Option<&RegionRecord> {
         self.by.as_ref()?.region.as_deref()
@@ -112,8 +128,10 @@ pub mod task_flag {
 pub mod status {
     /// The task has ended.
     pub const COMPLETE: i32 = 1;
-    /// The task was cancelled before it began.
+    /// The task was cancelled.
     pub const CANCEL: i32 = 3;
+    /// Beside [`CANCEL`]: it was cancelled before it began. No number of OMPT.
+    pub const DISCARDED: i32 = 1 << 8;
     /// The task's function has ended, and its event is not fulfilled.
     pub const DETACH: i32 = 4;
     /// The event was fulfilled before the task's function ended.
@@ -174,7 +192,7 @@ impl TaskRecord {
         self.flags.load(Relaxed) & flags == flags
     }
 
-    /// An undeferred task that this one makes, of which the tool is told.
+    /// An undeferred task that stands for a wait of this one, of which the tool is told.
     pub fn undeferred(self: &Arc<Self>) -> Arc<TaskRecord> {
         self.child(task_flag::UNDEFERRED)
     }
@@ -185,7 +203,7 @@ impl TaskRecord {
     #[inline(never)]
     pub(crate) fn body_ended(&self, ran: bool, open: bool) {
         if !ran {
-            self.ends.store(status::CANCEL, Relaxed);
+            self.ends.store(status::CANCEL | status::DISCARDED, Relaxed);
         } else if open {
             self.ends.store(status::DETACH, Relaxed);
         }
@@ -193,7 +211,7 @@ impl TaskRecord {
 
     /// A task that this one makes, of which the tool is told.
     pub(crate) fn child(self: &Arc<Self>, flags: i32) -> Arc<TaskRecord> {
-        let (flags, thread) = (flags | task_flag::EXPLICIT, self.thread.load(Relaxed));
+        let thread = self.thread.load(Relaxed);
         let made = TaskRecord::new(self.tool, flags, self.region.clone(), thread, Some(self.clone()));
         self.tool.task_made(self, &made);
         made
@@ -267,8 +285,13 @@ impl Told {
     #[cold]
     #[inline(never)]
     pub(crate) fn initial(self, by: Option<&Arc<TaskRecord>>) -> Arc<TaskRecord> {
-        let region = Arc::new(RegionRecord::new(self.tool(), by.cloned()));
-        region.threads.store(1, Relaxed);
+        // The initial tasks of a league's teams belong to the league's region.
+        let league = by.and_then(|by| by.region.clone()).filter(|region| region.is_league());
+        let region = league.unwrap_or_else(|| {
+            let region = Arc::new(RegionRecord::new(self.tool(), by.cloned()));
+            region.threads.store(1, Relaxed);
+            region
+        });
         TaskRecord::new(self.tool(), task_flag::INITIAL, Some(region), 0, by.cloned())
     }
 }
@@ -297,7 +320,7 @@ pub trait Tool: Send + Sync {
     /// A thread begins its implicit task, number `id` of `threads`, or its initial task.
     fn implicit_begins(&self, task: &TaskRecord, threads: u32, id: u32);
     /// A thread ends its implicit task or its initial task.
-    fn implicit_ends(&self, task: &TaskRecord, threads: u32, id: u32);
+    fn implicit_ends(&self, task: &TaskRecord, id: u32);
     /// A thread arrives at the end of its region, or leaves it.
     fn joins(&self, task: &TaskRecord, arrives: bool);
     /// A thread has entered the work-share with which its region begins.
@@ -322,7 +345,7 @@ mod tests {
         fn region_begins(&self, _: &RegionRecord, _: u32) {}
         fn region_ends(&self, _: &RegionRecord) {}
         fn implicit_begins(&self, _: &TaskRecord, _: u32, _: u32) {}
-        fn implicit_ends(&self, _: &TaskRecord, _: u32, _: u32) {}
+        fn implicit_ends(&self, _: &TaskRecord, _: u32) {}
         fn joins(&self, _: &TaskRecord, _: bool) {}
         fn shares(&self, _: &TaskRecord, _: &Work) {}
         fn task_made(&self, _: &TaskRecord, _: &TaskRecord) {}
@@ -334,7 +357,7 @@ mod tests {
     fn a_long_chain_of_tasks_is_freed_without_a_deep_stack() {
         let mut task = Told::outside(&Deaf).initial(None);
         for _ in 0..300_000 {
-            task = task.child(0);
+            task = task.child(task_flag::EXPLICIT);
         }
         assert!(task.is(task_flag::EXPLICIT) && !task.is(task_flag::INITIAL));
     }

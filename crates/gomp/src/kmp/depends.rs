@@ -30,7 +30,6 @@ pub(crate) unsafe fn listed(lists: [(i32, *const Listed); 2]) -> Vec<Dependence>
             3 => 3,
             4 => 4,
             8 => 7,
-            ALL_MEMORY => 35,
             kind if kind & ALL_MEMORY != 0 => 34,
             _ => 3,
         };

@@ -25,7 +25,7 @@ struct Call {
 }
 
 /// Calls `function` with the addresses of two numbers and `count` words, of which the first four
-/// are always there.
+/// are always there. Stores the address of its own frame at `frame`.
 #[cfg(target_arch = "x86_64")]
 #[unsafe(naked)]
 unsafe extern "C-unwind" fn invoke(
@@ -34,6 +34,7 @@ unsafe extern "C-unwind" fn invoke(
     id: *const i32,
     count: usize,
     words: *const usize,
+    frame: *mut usize,
 ) {
     core::arch::naked_asm!(
         ".cfi_startproc",
@@ -42,6 +43,7 @@ unsafe extern "C-unwind" fn invoke(
         ".cfi_offset rbp, -16",
         "mov rbp, rsp",
         ".cfi_def_cfa_register rbp",
+        "mov [r9], rbp",
         "mov rax, rdi",
         "mov rdi, rsi",
         "mov rsi, rdx",
@@ -125,9 +127,13 @@ impl Call {
     /// # Safety
     /// Clang outlined the function for these words.
     unsafe fn run(&self) {
-        let (thread, id) = (number(), place().id as i32);
+        let place = place();
+        let (thread, id, mut unused) = (number(), place.id as i32, 0);
+        let frame = place.record().map_or(&raw mut unused, |task| task.frame.exit_slot());
         // SAFETY: by contract; both numbers are local variables of this function.
-        unsafe { invoke(self.function, &raw const thread, &raw const id, self.words.len(), self.words.as_ptr()) };
+        unsafe {
+            invoke(self.function, &raw const thread, &raw const id, self.words.len(), self.words.as_ptr(), frame)
+        };
     }
 }
 
@@ -160,6 +166,7 @@ pub extern "C" fn __kmpc_serialized_parallel(_at: *const Ident, _thread: i32) {
     pushed::threads();
     // SAFETY: the function does nothing.
     unsafe { runtime().begin(in_place, core::ptr::null_mut(), 1, None) };
+    ompt::constructs::runs_in_place(place());
 }
 
 #[unsafe(no_mangle)]

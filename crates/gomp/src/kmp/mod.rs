@@ -16,6 +16,7 @@
 //! | [`sync`] | barriers, single, critical, ordered, reductions at the end of a construct |
 //! | [`cancel`] | cancellation |
 //! | [`task`] | tasks |
+//! | `framed` | a call of a task's function, for tools |
 //! | [`depends`] | dependences of tasks |
 //! | [`taskloop`] | loops that are cut into tasks |
 //! | [`reductions`] | reductions over tasks |
@@ -31,6 +32,7 @@ pub mod depends;
 pub mod dispatch;
 pub mod doacross;
 pub mod fork;
+mod framed;
 pub mod ident;
 pub mod private;
 pub mod pushed;

@@ -8,6 +8,7 @@
 use crate::environment::environment;
 use crate::events;
 use crate::kmp::depends::{self, Listed};
+use crate::kmp::framed::framed;
 use crate::kmp::ident::{Ident, number};
 use crate::kmp::reductions;
 use crate::later;
@@ -35,7 +36,7 @@ const PROXY: i32 = 1 << 4;
 const PRIORITY: i32 = 1 << 5;
 
 /// What the compiler returns from a task's function is not used.
-type Routine = unsafe extern "C-unwind" fn(i32, *mut Task) -> i32;
+pub(crate) type Routine = unsafe extern "C-unwind" fn(i32, *mut Task) -> i32;
 
 /// LLVM's `kmp_task_t`, behind which the task's own variables lie, and behind these the addresses
 /// of those that it shares.
@@ -171,14 +172,29 @@ impl Handle {
         // SAFETY: by contract.
         unsafe {
             if cancelled {
-                place().record().iter().for_each(|task| task.ends.store(status::CANCEL, Ordering::Relaxed));
+                place()
+                    .record()
+                    .iter()
+                    .for_each(|task| task.ends.store(status::CANCEL | status::DISCARDED, Ordering::Relaxed));
             }
             if !cancelled && let Some(routine) = (*self.0).routine {
                 self.head().runs.set(true);
-                routine(number(), self.0);
+                self.call(routine);
                 self.run_on(routine);
             }
             self.destroy();
+        }
+    }
+
+    /// Calls the task's function; if there is a tool, by a function that has a frame pointer.
+    #[inline(always)]
+    unsafe fn call(self, routine: Routine) {
+        // SAFETY: the compiler's function takes these arguments.
+        unsafe {
+            match place().record() {
+                None => _ = routine(number(), self.0),
+                Some(task) => framed(routine, number(), self.0, task.frame.exit_slot()),
+            }
         }
     }
 
@@ -186,7 +202,7 @@ impl Handle {
     unsafe fn run_on(self, routine: Routine) {
         while self.head().again.take() {
             // SAFETY: the compiler's function goes on where it returned.
-            unsafe { routine(number(), self.0) };
+            unsafe { self.call(routine) };
         }
         self.head().runs.set(false);
     }

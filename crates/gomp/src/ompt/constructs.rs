@@ -10,10 +10,11 @@ use super::thread::{self, Dependence, state, task, with, words};
 use baton_machine::Native;
 use baton_omp::ScheduleKind;
 use baton_omp::team::Context;
-use baton_omp::tool::{TaskRecord, status};
+use baton_omp::tool::{TaskRecord, status, task_flag};
 use core::ffi::{c_char, c_void};
 use core::ptr::null_mut;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// What a thread waits for, by the numbers of `ompt_sync_region_t`.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -223,10 +224,21 @@ pub(crate) fn flush() {
     }
 }
 
+/// Notes that the program calls the function of the thread's implicit task itself.
+pub(crate) fn runs_in_place(place: &Context<Native>) {
+    if let Some(task) = place.record() {
+        task.frame.exits(caller().stack);
+    }
+}
+
 /// Tells that the calling task cancels a construct, or finds it cancelled, by the flags of
 /// `ompt_cancel_flag_t`.
 pub(crate) fn cancels(place: &Context<Native>, flags: i32) {
     if let Some(task) = place.record() {
+        const TASKGROUP: i32 = 0x8;
+        if flags & TASKGROUP != 0 && task.is(task_flag::EXPLICIT) {
+            task.ends.store(status::CANCEL, Ordering::Relaxed);
+        }
         callbacks::cancel(task.word.address(), flags, code());
     }
 }

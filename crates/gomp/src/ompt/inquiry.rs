@@ -1,7 +1,7 @@
 //! What a tool asks: the functions that it looks up by name.
 
 use super::thread::{self, state, task, with};
-use super::{callbacks, running};
+use super::{callbacks, running, start};
 use baton_omp::tool::{RegionRecord, TaskRecord};
 use core::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -33,7 +33,7 @@ functions! {
     ompt_get_task_memory => get_task_memory;
     ompt_get_thread_data => get_thread_data;
     ompt_get_unique_id => get_unique_id;
-    ompt_finalize_tool => running::finalize;
+    ompt_finalize_tool => start::finalize;
     ompt_get_num_procs => get_num_procs;
     ompt_get_num_places => get_num_places;
     ompt_get_place_proc_ids => get_place_proc_ids;
@@ -199,6 +199,9 @@ unsafe extern "C" fn get_partition_place_nums(room: c_int, numbers: *mut c_int) 
 }
 
 extern "C" fn get_proc_id() -> c_int {
+    if get_thread_data().is_null() {
+        return -1;
+    }
     // SAFETY: takes no argument.
     unsafe { libc::sched_getcpu() }
 }

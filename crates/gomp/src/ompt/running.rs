@@ -33,8 +33,8 @@ pub(super) fn runtime() -> Option<&'static Runtime<Native>> {
     RUNTIME.get().copied()
 }
 
-/// Ends the tool: `ompt_finalize_tool`. It is told of nothing any more.
-pub(super) extern "C" fn finalize() {
+/// Ends the tool, which is told of nothing any more.
+pub(super) fn end() {
     // AcqRel: the thread sees what the tool did, and only one thread ends it.
     let tool = TOOL.swap(core::ptr::null_mut(), Ordering::AcqRel);
     ON.store(false, Ordering::Relaxed);

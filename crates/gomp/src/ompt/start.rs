@@ -3,7 +3,7 @@
 //! OMP_TOOL=disabled: no tool is looked for. Else the process is searched for `ompt_start_tool`, and
 //! then the libraries that OMP_TOOL_LIBRARIES names. OMP_TOOL_VERBOSE_INIT says what was found.
 
-use super::running::{ON, RUNTIME, Started, TOOL, finalize, is_on, runtime};
+use super::running::{ON, RUNTIME, Started, TOOL, end, is_on, runtime};
 use super::tasks::Teller;
 use super::thread::{self, Thread, with};
 use super::{callbacks, inquiry};
@@ -133,8 +133,8 @@ fn start(asked: &Asked, warn: impl Fn(&str)) {
         Some(tool) => {
             // Release: a thread that sees the tool sees what it did when it began.
             TOOL.store(tool, Ordering::Release);
-            // SAFETY: `at_exit` may be called at any time.
-            unsafe { libc::atexit(at_exit) };
+            // SAFETY: `finalize` may be called at any time.
+            unsafe { libc::atexit(finalize) };
         }
         None => {
             asked.tell("no tool is started");
@@ -180,8 +180,8 @@ fn begin(start: StartTool, asked: &Asked) -> Option<*mut Started> {
     }
 }
 
-/// Ends the calling thread's workers, the thread and the tool, as the process ends.
-extern "C" fn at_exit() {
+/// Ends the calling thread's workers, the thread and the tool: as the process ends, or as the tool asks.
+pub(super) extern "C" fn finalize() {
     if is_on()
         && let (Some(runtime), Some(place)) = (runtime(), thread::context())
     {
@@ -189,13 +189,13 @@ extern "C" fn at_exit() {
         if runtime.pause()
             && let Some(task) = place.record()
         {
-            Teller.implicit_ends(task, 1, 0);
+            Teller.implicit_ends(task, 0);
         }
         if with(|thread: &Thread| thread.known.get()) {
             Teller.thread_ends();
         }
     }
-    finalize();
+    end();
 }
 
 #[cfg(test)]

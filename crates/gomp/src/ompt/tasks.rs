@@ -1,10 +1,11 @@
 //! Threads, regions and tasks, as `crates/omp` tells of them.
 
 use super::callbacks::{self, BEGIN, END};
-use super::callers::{caller, code};
+use super::callers::caller;
 use super::constructs::{WorkKind, end_single};
 use super::thread::{frame, state, take_next, with, words};
 use baton_omp::share::Work;
+pub(crate) use baton_omp::tool::LEAGUE;
 use baton_omp::tool::{RegionRecord, TaskRecord, Tool, status, task_flag};
 use core::ptr::null_mut;
 use std::sync::atomic::Ordering::Relaxed;
@@ -15,7 +16,6 @@ const THREAD_WORKER: i32 = 2;
 /// Flags of `ompt_parallel_flag_t`: the runtime calls the outlined function; the region is a league or
 /// a team.
 const INVOKED_BY_RUNTIME: i32 = 2;
-pub(crate) const LEAGUE: i32 = 0x4000_0000;
 const TEAM: i32 = i32::MIN;
 /// A flag of this file: the region begins with sections.
 pub(crate) const SECTIONS: i32 = 1;
@@ -69,6 +69,9 @@ impl Tool for Teller {
     }
 
     fn implicit_begins(&self, task: &TaskRecord, threads: u32, id: u32) {
+        if is_of_league(task) {
+            return;
+        }
         let initial = task.is(task_flag::INITIAL);
         with(|thread| thread.state.set(if initial { state::WORK_SERIAL } else { state::WORK_PARALLEL }));
         let (region, word) = words(task);
@@ -77,15 +80,21 @@ impl Tool for Teller {
         callbacks::implicit_task(BEGIN, region, word, threads, id, flags(task));
     }
 
-    fn implicit_ends(&self, task: &TaskRecord, threads: u32, id: u32) {
+    fn implicit_ends(&self, task: &TaskRecord, id: u32) {
+        if is_of_league(task) {
+            return;
+        }
         end_single(task);
         let initial = task.is(task_flag::INITIAL);
         let id = if initial && task.parent.is_none() { 1 } else { id };
-        callbacks::implicit_task(END, null_mut(), task.word.address(), threads, id, flags(task));
+        callbacks::implicit_task(END, null_mut(), task.word.address(), 0, id, flags(task));
         with(|thread| thread.state.set(if initial { state::OVERHEAD } else { state::IDLE }));
     }
 
     fn joins(&self, task: &TaskRecord, arrives: bool) {
+        if is_of_league(task) {
+            return;
+        }
         let (region, word) = words(task);
         let begun_at = task.region.as_ref().map_or(0, |region| region.code.load(Relaxed));
         // The workers' frames do not lead to the program.
@@ -131,17 +140,17 @@ impl Tool for Teller {
 
     fn task_switches(&self, from: &TaskRecord, why: i32, to: Option<&TaskRecord>) {
         let next = to.map_or(null_mut(), |to| to.word.address());
-        callbacks::task_schedule(from.word.address(), why, next);
+        if why & status::DISCARDED != 0 {
+            const DISCARDED: i32 = 0x40 | 0x8;
+            callbacks::cancel(from.word.address(), DISCARDED, core::ptr::null());
+        }
+        callbacks::task_schedule(from.word.address(), why & !status::DISCARDED, next);
         if why == status::SWITCH {
             with(|thread| thread.state.set(state::WORK_PARALLEL));
         } else if from.is(task_flag::UNDEFERRED)
             && let Some(to) = to
         {
             to.frame.enters(0);
-        }
-        if why == status::CANCEL {
-            const DISCARDED: i32 = 0x40 | 0x8;
-            callbacks::cancel(from.word.address(), DISCARDED, code());
         }
     }
 
@@ -152,4 +161,10 @@ impl Tool for Teller {
 
 fn flags(task: &TaskRecord) -> i32 {
     task.flags.load(Relaxed)
+}
+
+/// Whether the task is that of a thread which begins the initial tasks of a league's teams. A tool is told
+/// of the initial tasks alone.
+fn is_of_league(task: &TaskRecord) -> bool {
+    task.is(task_flag::IMPLICIT) && task.region.as_deref().is_some_and(RegionRecord::is_league)
 }
