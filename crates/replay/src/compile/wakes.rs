@@ -18,7 +18,7 @@ const SHORT: u64 = 4;
 /// A gap of more than this many prices has other causes.
 const MOST: u64 = 4;
 
-/// As many gaps of a lock are looked at, so that a long recording takes no more memory.
+/// At most this many gaps of a lock are kept, so that a long recording takes no more memory.
 const SAMPLES: usize = 1 << 16;
 
 /// The wake-ups that followed the releases of a lock, in ticks.
