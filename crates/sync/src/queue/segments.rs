@@ -90,7 +90,9 @@ impl<M: Machine, T: Send + 'static, const PLACES: usize> End<M, T, PLACES> {
         let segment = self.segment.load(Relaxed).0;
         let linking = if Self::is_last(at) { LINKING } else { 0 };
         // Release: the load of the pointer comes before the changes of it by the thread that claims the
-        // segment's last position. Acquire: that thread comes after those loads.
+        // segment's last position. Acquire on success: that thread comes after those loads. C11: without
+        // either a load could read a later store, an execution that loom does not have. Acquire on
+        // failure: see the pointer.
         match self.at.compare_exchange_weak(at, at + POSITION + linking, AcqRel, Acquire) {
             Ok(_) => Ok(segment),
             Err(now) => Err(now),
