@@ -115,6 +115,8 @@ impl QmdHardware {
 const FLOW: u64 = 16;
 /// Number of bits that count the uses of a token's entry.
 const USES: u64 = 32;
+/// Number of bits in a token.
+const TOKEN: u64 = 48;
 
 /// The numbers of bits and gates of queues with flows, beside those of the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,7 +133,7 @@ pub struct FlowHardware {
     /// Number of flip-flops in the tables of consumers.
     pub consumers: u64,
     /// Number of gates. They compare the flow of each entry of a window with the flow of each token,
-    /// and a request's thread with the thread of each token.
+    /// and a request's token and thread with those of each entry of the table.
     pub gates: u64,
 }
 
@@ -140,8 +142,9 @@ impl QmdSettings {
     pub fn flow_hardware(&self, contexts: u32, window: u16) -> FlowHardware {
         let (contexts, window, outputs) = (u64::from(contexts), u64::from(window), OUTPUTS as u64);
         let (queue, tokens, place) = (values(self.queues), self.tokens.0, values(window));
-        // An entry has its item, thread, context, queue, uses, age and slot, and is used, or told.
-        let token = ITEM + FLOW + SUBJECT + values(contexts) + queue + USES + AGE + place + 2;
+        // An entry has its item, thread, context, queue, uses, age and slot, and is used, or told. A
+        // token that has come with its queue has another number than its entry and uses give.
+        let token = ITEM + FLOW + SUBJECT + values(contexts) + queue + USES + TOKEN + AGE + place + 2;
         // A slot counts its outputs that wait and that were sent, and is complete; an output has its
         // destination.
         let slot = 2 * values(outputs + 1) + 1 + outputs * queue;
@@ -153,7 +156,7 @@ impl QmdSettings {
             tokens: tokens * token,
             reorder: self.queues * (window * slot + 2 * place),
             consumers: self.queues * contexts * consumer,
-            gates: self.engines * compare + tokens * (2 * SUBJECT - 1),
+            gates: self.engines * compare + tokens * (2 * SUBJECT - 1 + 2 * TOKEN - 1),
         }
     }
 }
