@@ -253,7 +253,9 @@ fn main_thread(drawn: Drawn, log: Rc<RefCell<Log>>, mut dice: Dice) {
     }
     producers.into_iter().for_each(act::join);
     program.settle();
-    (0..count).for_each(|worker| program.send(queue, LEAVE, worker as u16, Of::None));
+    // One for each worker that lives: others would stay, and fill a small queue.
+    let lives = |worker: &u64| !program.log.borrow().killed.contains(worker);
+    (0..count).filter(lives).for_each(|worker| program.send(queue, LEAVE, worker as u16, Of::None));
     workers.into_iter().for_each(act::join);
     program.send(to, LEAVE, 0, Of::None);
     act::join(collector);
