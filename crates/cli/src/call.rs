@@ -2,9 +2,12 @@
 //! library. Arguments are those of the command, as `--threads=8`; results are the JSON that the
 //! command prints with `--json`.
 
+use crate::cmd::litmus;
 use crate::cmd::noc::{self, Noc};
+use crate::cmd::report;
 use crate::cmd::sim::{self, Sim};
 use crate::cmd::sweep::{self, Swept};
+use crate::cmd::whatif;
 use crate::error::{self, BadInput, Interrupted};
 use crate::places;
 use baton_studio::hash::Key;
@@ -35,6 +38,12 @@ pub struct Fault {
     pub line: Option<usize>,
     /// The key of the file, or the option of the command.
     pub key: Option<String>,
+}
+
+impl From<BadInput> for Fault {
+    fn from(bad: BadInput) -> Fault {
+        anyhow::Error::from(bad).into()
+    }
 }
 
 impl From<anyhow::Error> for Fault {
@@ -90,6 +99,30 @@ pub fn sim(arguments: &[String], stop: &Stop) -> Result<String, Fault> {
 pub fn noc(arguments: &[String], stop: &Stop) -> Result<String, Fault> {
     let point = sweep::call_parse::<Noc>(arguments)?;
     Ok(noc::json(&point, stop)?)
+}
+
+/// Runs `baton whatif`. It cannot be asked to end.
+///
+/// # Errors
+/// What the command would say.
+pub fn whatif(arguments: &[String]) -> Result<String, Fault> {
+    Ok(whatif::json(&sweep::parsed("whatif", arguments)?)?)
+}
+
+/// Runs `baton litmus`. It cannot be asked to end.
+///
+/// # Errors
+/// What the command would say.
+pub fn litmus(arguments: &[String]) -> Result<String, Fault> {
+    Ok(litmus::json(&sweep::parsed("litmus", arguments)?)?)
+}
+
+/// The report of a profile, as `baton report --json` has it.
+///
+/// # Errors
+/// What the command would say.
+pub fn report(arguments: &[String]) -> Result<String, Fault> {
+    Ok(report::json(&sweep::parsed("report", arguments)?)?)
 }
 
 /// The whole configuration of the chip that the options of `sim` name: an object of keys and their

@@ -16,11 +16,28 @@ from ._chip import Chip, chips
 from ._commands import noc, sim
 from ._error import Error
 from ._figures import Noc, Sim
+from ._others import litmus, read_profile, whatif
 from ._progress import Progress
 from ._store import Store, Table
 from ._sweep import Sweep, Swept
 
-__all__ = ["Chip", "Error", "Noc", "Progress", "Sim", "Store", "Sweep", "Swept", "Table", "chips", "noc", "sim"]
+__all__ = [
+    "Chip",
+    "Error",
+    "Noc",
+    "Progress",
+    "Sim",
+    "Store",
+    "Sweep",
+    "Swept",
+    "Table",
+    "chips",
+    "litmus",
+    "noc",
+    "read_profile",
+    "sim",
+    "whatif",
+]
 
 
 def _shipped() -> None:

@@ -18,7 +18,8 @@ def _text(value: object) -> str:
     return os.fspath(value) if isinstance(value, os.PathLike) else str(value)
 
 
-def _of(name: str, value: object, repeated: bool) -> list[str]:
+def words(name: str, value: object, repeated: bool) -> list[str]:
+    """An option with its value as the command takes them."""
     option = "--" + name.rstrip("_").replace("_", "-")
     if value is None or value is False:
         return []
@@ -38,5 +39,5 @@ def run(command: str, options: Mapping[str, object], repeated: tuple[str, ...]) 
     """Runs a command. Returns the JSON that it prints."""
     # The keys of `set` come behind those of a `Chip`, and win.
     ordered = sorted(options.items(), key=lambda option: option[0] == "set")
-    arguments = [text for name, value in ordered for text in _of(name, value, name in repeated)]
+    arguments = [text for name, value in ordered for text in words(name, value, name in repeated)]
     return _baton.sim(arguments) if command == "sim" else _baton.noc(arguments)

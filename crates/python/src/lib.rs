@@ -38,6 +38,17 @@ fn noc(py: Python<'_>, arguments: Vec<String>) -> PyResult<String> {
     with_stop(py, call::noc, arguments)
 }
 
+/// The JSON of a command that cannot be asked to end.
+#[pyfunction]
+fn other(py: Python<'_>, command: &str, arguments: Vec<String>) -> PyResult<String> {
+    let run = match command {
+        "whatif" => call::whatif,
+        "litmus" => call::litmus,
+        _ => call::report,
+    };
+    running::run(py, || {}, || Ok(()), move || run(&arguments))
+}
+
 /// The keys and values of the chip that the arguments name, as a JSON object.
 #[pyfunction]
 fn chip(py: Python<'_>, arguments: Vec<String>) -> PyResult<String> {
@@ -61,6 +72,7 @@ fn _baton(module: &Bound<'_, PyModule>) -> PyResult<()> {
     fault::keep_panics();
     module.add_function(wrap_pyfunction!(sim, module)?)?;
     module.add_function(wrap_pyfunction!(noc, module)?)?;
+    module.add_function(wrap_pyfunction!(other, module)?)?;
     module.add_function(wrap_pyfunction!(chip, module)?)?;
     module.add_function(wrap_pyfunction!(chips, module)?)?;
     module.add_function(wrap_pyfunction!(set_shipped, module)?)?;

@@ -105,6 +105,12 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// The report as JSON: what the command prints with `--json`.
+pub(crate) fn json(args: &Args) -> anyhow::Result<String> {
+    let profile = open_told(&args.directory, &args.ends, &args.progress)?;
+    Ok(serde_json::to_string_pretty(&profile.report)?)
+}
+
 /// Reads a profile. A folder that holds no profile is bad input.
 pub(crate) fn open(directory: &Path) -> anyhow::Result<Profile> {
     open_told(directory, &EndsArgs::default(), &ProgressArgs::default())

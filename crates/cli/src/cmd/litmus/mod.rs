@@ -16,6 +16,7 @@ mod verdicts;
 
 use crate::chips::ChipArgs;
 use crate::ui;
+use baton_chip::Chip;
 use baton_litmus::{Histogram, Quantifier};
 use files::Found;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -116,22 +117,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let chip = args.chip.open_or(DEFAULT)?;
     let column = model::column(model::of(&chip).younger_stores);
     let verdicts = args.verdicts.as_deref().map(|path| Verdicts::open(path, column)).transpose()?;
-    let tests = files::find(&args.paths, args.skip_unsupported)?;
-    fits::check(&tests, &chip)?;
-    let bar = ProgressBar::new(tests.len() as u64).with_style(
-        ProgressStyle::with_template("{bar:30} {pos}/{len} tests {elapsed}")
-            .unwrap_or_else(|_| ProgressStyle::default_bar()),
-    );
-    let played: Result<Vec<Row>, anyhow::Error> = tests
-        .par_iter()
-        .map(|found| {
-            let seen = play::play(found, &chip, args.runs, args.seed)?;
-            bar.inc(1);
-            Ok(row(found, &seen, &args))
-        })
-        .collect();
-    bar.finish_and_clear();
-    let rows = played?;
+    let rows = played(&args, &chip)?;
     if args.json {
         println!("{}", serde_json::to_string_pretty(&rows)?);
     } else {
@@ -141,6 +127,32 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         Some(verdicts) => verdicts.compare(&rows),
         None => ExitCode::SUCCESS,
     })
+}
+
+/// What the command prints with `--json`.
+pub(crate) fn json(args: &Args) -> anyhow::Result<String> {
+    let chip = args.chip.open_or(DEFAULT)?;
+    Ok(serde_json::to_string_pretty(&played(args, &chip)?)?)
+}
+
+/// Plays each test on the chip.
+fn played(args: &Args, chip: &Chip) -> anyhow::Result<Vec<Row>> {
+    let tests = files::find(&args.paths, args.skip_unsupported)?;
+    fits::check(&tests, chip)?;
+    let bar = ProgressBar::new(tests.len() as u64).with_style(
+        ProgressStyle::with_template("{bar:30} {pos}/{len} tests {elapsed}")
+            .unwrap_or_else(|_| ProgressStyle::default_bar()),
+    );
+    let played: Result<Vec<Row>, anyhow::Error> = tests
+        .par_iter()
+        .map(|found| {
+            let seen = play::play(found, chip, args.runs, args.seed)?;
+            bar.inc(1);
+            Ok(row(found, &seen, args))
+        })
+        .collect();
+    bar.finish_and_clear();
+    played
 }
 
 fn row(found: &Found, seen: &Histogram, args: &Args) -> Row {

@@ -61,15 +61,28 @@ pub(crate) struct Matched {
 pub(super) fn parse<C: Swept>(arguments: &[String]) -> Result<Matched, BadInput> {
     let defined = defined::<C>();
     let parsed = defined.command.borrow_mut().try_get_matches_from_mut(arguments);
-    let matches = parsed.map_err(|error| {
-        let said = error.to_string();
-        let said = said.lines().take_while(|line| !line.trim().is_empty()).map(str::trim).collect::<Vec<_>>().join(" ");
-        let option = error.get(ContextKind::InvalidArg).map(|value| value.to_string());
-        // `--threads <N>` has the name `--threads`.
-        let key = option.and_then(|option| option.split_whitespace().next().map(ToOwned::to_owned));
-        BadInput::new(said.trim_start_matches("error: ")).at(Place { key, ..Place::default() })
-    })?;
-    Ok(Matched { options: defined.options.clone(), matches })
+    Ok(Matched { options: defined.options.clone(), matches: parsed.map_err(bad)? })
+}
+
+/// The arguments of a command that is no subject of a sweep.
+///
+/// # Errors
+/// What the command would say.
+pub(crate) fn parsed<A: clap::Args>(name: &'static str, arguments: &[String]) -> Result<A, BadInput> {
+    let mut command = A::augment_args(Command::new(name)).no_binary_name(true).disable_help_flag(true);
+    let matches = command.try_get_matches_from_mut(arguments).map_err(bad)?;
+    A::from_arg_matches(&matches).map_err(bad)
+}
+
+/// An error of parsing as bad input.
+#[expect(clippy::needless_pass_by_value, reason = "for map_err")]
+fn bad(error: clap::Error) -> BadInput {
+    let said = error.to_string();
+    let said = said.lines().take_while(|line| !line.trim().is_empty()).map(str::trim).collect::<Vec<_>>().join(" ");
+    let option = error.get(ContextKind::InvalidArg).map(|value| value.to_string());
+    // `--threads <N>` has the name `--threads`.
+    let key = option.and_then(|option| option.split_whitespace().next().map(ToOwned::to_owned));
+    BadInput::new(said.trim_start_matches("error: ")).at(Place { key, ..Place::default() })
 }
 
 impl Matched {

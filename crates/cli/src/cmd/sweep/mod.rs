@@ -20,7 +20,7 @@ mod watch;
 
 pub use described::{CallKind, CallOption, Many};
 pub(crate) use described::{call_options, call_parse};
-pub(crate) use matched::Matched;
+pub(crate) use matched::{Matched, parsed};
 pub(crate) use run::{Loaded, RunSettings, bad_space, store_of};
 pub(crate) use show::table_of;
 pub(crate) use subject::{Ready, Swept};

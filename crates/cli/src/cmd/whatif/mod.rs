@@ -171,18 +171,63 @@ struct Output<'a> {
     seeds: u32,
     #[serde(flatten)]
     prediction: &'a Prediction,
-    requests: Option<Foretold>,
+    requests: Option<&'a Foretold>,
     chip: serde_json::Value,
 }
 
+/// What a prediction is of, and what it says.
+struct Predicted {
+    prediction: Prediction,
+    requests: Option<Foretold>,
+    chip: Chip,
+    command: Vec<String>,
+}
+
+impl Predicted {
+    /// The JSON that the command prints.
+    fn json(&self, args: &Args) -> anyhow::Result<String> {
+        let directory = args.directory.display().to_string();
+        let (command, chip) = (self.command.clone(), chips::echo(&self.chip));
+        let (prediction, requests) = (&self.prediction, self.requests.as_ref());
+        let output = Output { schema: SCHEMA, directory, command, seeds: args.seeds, prediction, requests, chip };
+        Ok(serde_json::to_string_pretty(&output)?)
+    }
+}
+
+/// What the command prints with `--json`. Writes no page.
+pub(crate) fn json(args: &Args) -> anyhow::Result<String> {
+    predicted(args)?.json(args)
+}
+
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
+    // The check changes to the directory in which the program was recorded.
+    let html = args.html.as_ref().map(std::path::absolute).transpose().context("cannot tell the current directory")?;
+    let predicted = predicted(&args)?;
+    let Predicted { prediction, requests, chip, command } = &predicted;
+    if let Some(path) = &html {
+        let page = page::page(prediction, command, chip);
+        std::fs::write(path, page).with_context(|| format!("{} cannot be written", path.display()))?;
+        ui::note(format_args!("wrote {}", path.display()));
+    }
+    if args.json {
+        println!("{}", predicted.json(&args)?);
+    } else {
+        print!("{}", text::text(prediction, chip));
+        print!("{}", requests.as_ref().map(requests::text).unwrap_or_default());
+    }
+    // The row of the lock says why it failed; the other rows hold.
+    let failed = prediction.results.iter().any(|row| row.failed.is_some());
+    Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+fn predicted(args: &Args) -> anyhow::Result<Predicted> {
     // Only the coherent chip has networks.
     let mut chip = if args.network.is_empty() { args.chip.clone().for_replay() } else { args.chip.clone() };
     if let (Some(shape), false) = (args.asymmetric, chip.is_named()) {
         chip.cores(shape.fast + shape.slow);
     }
     let chip = chip.open()?;
-    let variants = choices::variants(&args, &chip)?;
+    let variants = choices::variants(args, &chip)?;
     let (names, one_by_one) = changes::sorted(&args.lock);
     // If some locks are changed, other locks are no answer to the user's question.
     let named = !(one_by_one.is_empty() && args.changes.is_empty());
@@ -195,18 +240,16 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let of_recording = !only_changes && names.is_empty() && args.asymmetric.is_some();
     let none = only_changes || of_recording;
     let mut choices = if none { Vec::new() } else { choices::choose(&names, &args.wait, &chip)? };
-    fits(&args, &chip)?;
+    fits(args, &chip)?;
     let mut trace = open(&args.directory)?;
     args.ends.tell(&mut trace)?;
     if of_recording {
         choices = choices::of_recording(&trace, &args.wait, &chip)?;
     }
     enough_memory(&args.directory)?;
-    other_cpus(&trace, &chip, &args);
-    let (trace, mut changes) = changed(trace, &args, &one_by_one, &chip)?;
+    other_cpus(&trace, &chip, args);
+    let (trace, mut changes) = changed(trace, args, &one_by_one, &chip)?;
     changes.extend(barriers);
-    // The check changes to the directory in which the program was recorded.
-    let html = args.html.as_ref().map(std::path::absolute).transpose().context("cannot tell the current directory")?;
     let alone_ns = match args.check {
         Some(runs) => measure::alone(&trace, &args.directory, runs)?,
         None => Vec::new(),
@@ -230,24 +273,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         PredictError::Run(_) => anyhow::Error::new(error),
     })?;
     let command = trace.meta.as_ref().map(|meta| meta.command.clone()).unwrap_or_default();
-    if let Some(path) = &html {
-        let page = page::page(&prediction, &command, &chip);
-        std::fs::write(path, page).with_context(|| format!("{} cannot be written", path.display()))?;
-        ui::note(format_args!("wrote {}", path.display()));
-    }
-    if args.json {
-        let directory = args.directory.display().to_string();
-        let chip = chips::echo(&chip);
-        let output =
-            Output { schema: SCHEMA, directory, command, seeds: args.seeds, prediction: &prediction, requests, chip };
-        println!("{}", serde_json::to_string_pretty(&output)?);
-    } else {
-        print!("{}", text::text(&prediction, &chip));
-        print!("{}", requests.as_ref().map(requests::text).unwrap_or_default());
-    }
-    // The row of the lock says why it failed; the other rows hold.
-    let failed = prediction.results.iter().any(|row| row.failed.is_some());
-    Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    Ok(Predicted { prediction, requests, chip, command })
 }
 
 /// Refuses more CPUs than the chip has, and a check on a chip that is not this machine.
