@@ -340,4 +340,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    # Workers look for the tasks in a module that they can import, which `__main__` is not.
+    from baton import engines
+
+    sys.exit(engines.main())

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -13,6 +16,8 @@ import pytest
 import baton
 from baton import engines
 
+ROOT = Path(__file__).resolve().parents[3]
+COMMAND = Path(os.environ.get("BATON", ROOT / "target/debug/baton"))
 SPACE = """\
 command = "sim"
 seeds = 4
@@ -116,3 +121,16 @@ def test_a_store_that_a_machine_does_not_see_is_named(tmp_path: Path) -> None:
     task = engines.Task(SPACE, str(tmp_path / "x.toml"), None, str(tmp_path / "nowhere"), str(tmp_path), 1)
     with pytest.raises(baton.Error, match="does not see the store"):
         engines.sweep_batch(task, [0])
+
+
+@pytest.mark.skipif(not COMMAND.is_file(), reason=f"no {COMMAND}: `make build`, or name it in BATON")
+def test_the_command_sweeps_with_ray(tmp_path: Path, undisturbed: list[tuple[Any, ...]]) -> None:
+    pytest.importorskip("ray")
+    (tmp_path / "space.toml").write_text(SPACE)
+    words = [COMMAND, "sweep", tmp_path / "space.toml", "--engine", "ray", "--store", tmp_path / "s"]
+    ran = subprocess.run(
+        words, env={**os.environ, "BATON_PYTHON": sys.executable}, capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert "192 rows added" in ran.stderr
+    assert rows(tmp_path / "s") == undisturbed
