@@ -152,7 +152,7 @@ extern "C" fn child() {
 
 extern "C" fn set_up() {
     let settings = &runtime().settings;
-    // As under LLVM's library, a tool is started before `main`.
+    // A tool is started before `main`, as LLVM's library does.
     Shown(NativeThreads { stack: None }).tool();
     // The thread that loads the library gets the number 0, as a rule the initial thread.
     Native::local();

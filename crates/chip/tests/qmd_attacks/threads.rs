@@ -330,12 +330,15 @@ fn more_threads_than_contexts_wait_for_no_time_slice() {
         let body = move || {
             let queue = Rc::new(Qmd::<Simulated, u64>::with_capacity(8).expect("there is room"));
             let to = queue.clone();
-            // SAFETY: (here and below) any number of threads may use both sides.
             let consumer = act::spawn(on(1), move || {
+                // SAFETY: any number of threads may use both sides.
                 assert_eq!(unsafe { queue.dequeue(Wait::Pause) }, 7);
                 out.set(act::time().0);
             });
-            let producer = act::spawn(on(1), move || unsafe { to.enqueue(7, Wait::Pause) });
+            let producer = act::spawn(on(1), move || {
+                // SAFETY: as above.
+                unsafe { to.enqueue(7, Wait::Pause) }
+            });
             [consumer, producer].into_iter().for_each(act::join);
         };
         let outcome = run(&chip(&[slice]), vec![(0, Box::new(body))]).expect("it ends");

@@ -4,7 +4,7 @@
 //! 1. A queue is made at the new device, and closed: requests for the queue wait, whatever their
 //!    mode. Then the old queue is closed.
 //! 2. Items, credit pools and members are read at the old device and written at the new device.
-//!    Whose turn it is to get a credit comes along. Of a queue with flows, all tables are.
+//!    Whose turn it is to get a credit comes along, and so do all tables of a queue with flows.
 //! 3. The new queue opens. The old queue keeps its id and slot, has no entries any more, and sends
 //!    all requests on: their cores make them again at the new device.
 

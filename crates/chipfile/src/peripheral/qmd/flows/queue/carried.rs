@@ -19,7 +19,7 @@ pub enum Carried {
     Consumer {
         /// The thread.
         thread: u32,
-        /// Its weight.
+        /// The weight.
         weight: u16,
         /// Number of items that it may still take in this round.
         left: u16,
