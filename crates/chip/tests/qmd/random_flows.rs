@@ -290,8 +290,7 @@ fn check(at: &str, Drawn { order, dead, .. }: Drawn, log: &Log, put_back: u64) {
     assert!(missing <= if dead == InHand::PutBack { 0 } else { log.killed.len() }, "{at}: {missing} items are missing");
     assert!(got.len() as u64 <= all.len() as u64 + put_back, "{at}");
     if put_back == 0 {
-        // Each worker gets a producer's items in their order. An atomic queue's flow is in order
-        // whoever gets its items.
+        // Each worker gets a producer's items in their order. Each flow of an atomic queue is in order.
         let mut last = BTreeMap::new();
         for &(worker, item, flow) in &log.got {
             let key = if order == FlowOrder::Atomic { (item >> 32, flow.into()) } else { (item >> 32, worker) };
