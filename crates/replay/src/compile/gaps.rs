@@ -30,7 +30,7 @@ pub(crate) struct Measures<'a> {
     pub(crate) lines: &'a [Lines],
     pub(crate) scale: Scale,
     /// The cycles that recording an event takes.
-    pub(crate) probe: f64,
+    pub(crate) probe_cycles: f64,
     pub(crate) probes: Probes,
     pub(crate) cpus: u32,
     /// The usual length of holds, by class; empty if stalls stay where they were recorded.
@@ -274,8 +274,8 @@ impl Measures<'_> {
             // A release is stamped, then written down, and only then carried out. So the cost of
             // writing it down is moved from the gap behind the stamp to the gap before: the lock is
             // still held meanwhile.
-            Probes::Kept => (ticks, self.probe * (f64::from(gap.from_release) - f64::from(gap.to_release))),
-            Probes::Subtracted => (ticks.saturating_sub(gap.pause.saturating_sub(gap.recorder)), self.probe),
+            Probes::Kept => (ticks, self.probe_cycles * (f64::from(gap.from_release) - f64::from(gap.to_release))),
+            Probes::Subtracted => (ticks.saturating_sub(gap.pause.saturating_sub(gap.recorder)), self.probe_cycles),
         };
         let ticks = match gap.class.and_then(|class| self.usual.get(class as usize)) {
             Some(usual) if ticks > usual.most => {

@@ -98,14 +98,11 @@ pub fn compile_with(trace: &Trace, chip: &Chip, probes: Probes, work: Work) -> P
     if work == Work::AsRecorded {
         sharing.clear();
     }
-    let mut stalled = Vec::new();
+    let (mut stalled, mut grounds) = (Vec::new(), gaps::Grounds::default());
     let mut notes = std::mem::take(&mut walked.notes);
-    let mut grounds = gaps::Grounds::default();
-    let price = chip.os.futex.wake.0;
-    let wakes = wakes::of(&walked.threads, walked.objects.locks.len(), scale.ticks(price as f64) as u64, price);
+    let wakes = wakes::of(&walked, scale, chip);
     let (prices, crowd, lines) = (&prices, &walked.crowd, &lines);
-    let measures =
-        gaps::Measures { chip, prices, crowd, lines, scale, probe: probe_cycles, probes, cpus, usual, wakes };
+    let measures = gaps::Measures { chip, prices, crowd, lines, scale, probe_cycles, probes, cpus, usual, wakes };
     let mut steps: Vec<stores::Steps> = walked
         .threads
         .iter_mut()

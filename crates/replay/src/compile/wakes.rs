@@ -6,9 +6,11 @@
 //! cost on the machine at that time, and tells which releases paid it. Where the times do not lie
 //! in two such groups, the chip's price counts.
 
-use super::thread::RawThread;
+use super::scale::Scale;
 use super::track::Raw;
+use super::walk::Walk;
 use crate::program::Op;
+use baton_chip::Chip;
 
 /// Each group must have this many gaps, and the smaller one this share of all.
 const ENOUGH: usize = 30;
@@ -30,11 +32,13 @@ pub(crate) struct Wakes {
     pub(crate) cost: u64,
 }
 
-/// Finds the wake-ups of each lock. `price` is the chip's price of a wake-up in ticks, and a gap
-/// with a `woke` of `priced` cycles may contain one.
-pub(crate) fn of(threads: &[RawThread], locks: usize, price: u64, priced: u64) -> Vec<Option<Wakes>> {
-    let mut gaps: Vec<Vec<u64>> = vec![Vec::new(); locks];
-    for thread in threads {
+/// Finds the wake-ups of each lock.
+pub(crate) fn of(walked: &Walk<'_>, scale: Scale, chip: &Chip) -> Vec<Option<Wakes>> {
+    // A gap that was given the chip's price of a wake-up may contain one.
+    let priced = chip.os.futex.wake.0;
+    let price = scale.ticks(priced as f64) as u64;
+    let mut gaps: Vec<Vec<u64>> = vec![Vec::new(); walked.objects.locks.len()];
+    for thread in &walked.threads {
         let mut released = None;
         for step in thread.track.iter() {
             match step {
