@@ -78,6 +78,7 @@ const CASES: &[(&[&str], &str)] = &[
     (&["sched", "replay", "/no/such/log"], "cannot read `/no/such/log`"),
     (&["sched", "replay", "Cargo.toml"], "Cargo.toml: line 1: `[package]`; expected `baton-sched-log 1`"),
     (&["sched", "restore", "Cargo.toml"], "Cargo.toml: line 1: `[package]`; expected `baton-sched-journal 1`"),
+    (&["search"], "<SPACE.toml>"),
     (&["sweep"], "no space is named"),
     (&["sweep", "/no/such/space.toml"], "/no/such/space.toml: "),
     (&["sweep", "resume", "/no/such/store"], "/no/such/store: is no store: there is no such folder"),
