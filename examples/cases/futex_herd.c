@@ -1,12 +1,12 @@
-/* As herd.c, without a lock: the number of waiting jobs is a futex, and for each job all workers that wait in it are woken. Right
-   answer: the wakes in `hand_out` wake 24 threads for one job, and 23 of them find nothing. The cure wakes one worker. */
+/* As herd.c, without a lock: the number of waiting jobs is a futex, and for each job all 56 workers that wait in it are woken. Right
+   answer: the wakes in `hand_out` wake 56 threads for one job, and 55 of them find nothing. The cure wakes one worker. */
 #define _GNU_SOURCE
 #include "cases.h"
 #include <limits.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>
 
-enum { WORKERS = 24, JOBS = 1500 };
+enum { WORKERS = 56, JOBS = 1500 };
 
 static int waiting_jobs, done_jobs, closed;
 
@@ -22,30 +22,25 @@ static void wake(int *word, int threads)
 
 static __attribute__((noinline)) void hand_out(void)
 {
-    __atomic_add_fetch(&waiting_jobs, 1, __ATOMIC_RELEASE);
+    int done = __atomic_load_n(&done_jobs, __ATOMIC_ACQUIRE);
+    __atomic_store_n(&waiting_jobs, 1, __ATOMIC_RELEASE);
 #ifdef CURE
     wake(&waiting_jobs, 1);
 #else
     wake(&waiting_jobs, INT_MAX);
 #endif
-}
-
-/* Takes a job, if one waits. */
-static int taken(void)
-{
-    int jobs = __atomic_load_n(&waiting_jobs, __ATOMIC_ACQUIRE);
-    while (jobs > 0)
-        if (__atomic_compare_exchange_n(&waiting_jobs, &jobs, jobs - 1, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-            return 1;
-    return 0;
+    while (__atomic_load_n(&done_jobs, __ATOMIC_ACQUIRE) == done)
+        sleep_while(&done_jobs, done);
 }
 
 static void *worker(void *nothing)
 {
     for (uint64_t own = 1;;) {
-        if (taken()) {
-            own = work(own, 2000);
+        int one = 1;
+        if (__atomic_compare_exchange_n(&waiting_jobs, &one, 0, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+            own = work(own, 5000);
             __atomic_add_fetch(&done_jobs, 1, __ATOMIC_ACQ_REL);
+            wake(&done_jobs, 1);
         } else if (__atomic_load_n(&closed, __ATOMIC_ACQUIRE)) {
             return nothing;
         } else {
@@ -56,13 +51,8 @@ static void *worker(void *nothing)
 
 static void *employer(void *number)
 {
-    uint64_t own = 1;
-    for (int i = 0; i < JOBS; i++) {
-        own = work(own, 6000);
+    for (int i = 0; i < JOBS; i++)
         hand_out();
-    }
-    while (__atomic_load_n(&done_jobs, __ATOMIC_ACQUIRE) < JOBS)
-        usleep(100);
     __atomic_store_n(&closed, 1, __ATOMIC_RELEASE);
     __atomic_store_n(&waiting_jobs, -1, __ATOMIC_RELEASE);
     wake(&waiting_jobs, INT_MAX);
