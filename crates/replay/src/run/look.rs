@@ -18,9 +18,9 @@ impl Look {
         Look { steps: if steps.is_empty() { all().collect() } else { steps }, followed: None }
     }
 
-    /// A turn begins. `looks`: whether the thread looks at a place in its turn, and not between turns.
-    pub(super) fn begins(&mut self, looks: bool) {
-        self.followed = Some(0).filter(|_| looks);
+    /// A turn begins.
+    pub(super) fn begins(&mut self) {
+        self.followed = Some(0);
     }
 
     /// Takes the step that the thread has just followed into account. Returns whether the thread is

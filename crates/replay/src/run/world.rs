@@ -245,7 +245,7 @@ impl<L: TryLock<Simulated>> World<L> {
         let thread = guest.thread as usize;
         let awaits = &self.program.threads[thread].awaits;
         let joined = || self.joined.borrow()[thread];
-        let mut look = Look::behind(ops, turns.last + 1);
+        let mut look = awaits.is_empty().then(|| Look::behind(ops, turns.last + 1));
         let mut at = 0;
         while at < ops.len() {
             let op = ops.at(at);
@@ -259,11 +259,11 @@ impl<L: TryLock<Simulated>> World<L> {
                     false if at == turns.last => turns.first,
                     false => at,
                 };
-                look.begins(awaits.is_empty());
+                look.iter_mut().for_each(Look::begins);
             }
             self.follow(op, guest);
             at += 1;
-            if look.is_behind(op) && joined() {
+            if look.as_mut().is_some_and(|look| look.is_behind(op)) && joined() {
                 break;
             }
         }
