@@ -12,7 +12,7 @@ use std::cell::UnsafeCell;
 const OUTSIDE: Cycles = Cycles(100);
 
 /// A subject whose `section` calls a function with the lock held.
-fn subject<L: Sync + 'static>(name: &str, new: fn() -> L, section: fn(&L, &dyn Fn())) -> Subject {
+fn subject<L: Sync + 'static>(name: &str, new: fn() -> L, section: impl Fn(&L, &dyn Fn()) + Sync + 'static) -> Subject {
     Subject::new(name, move |load| {
         let both = Apart((new(), Guarded::default()));
         let Apart((lock, guarded)) = &both;
@@ -38,26 +38,13 @@ impl LockVisitor<Native> for Named {
     type Out = Subject;
     fn visit<L: RawLock<Native> + ZeroInit>(self) -> Subject {
         let Named(name, wait) = self;
-        Subject::new(format!("baton {name} {wait}"), move |load| {
-            let both = Apart((L::new(), Guarded::default()));
-            let Apart((lock, guarded)) = &both;
-            run(
-                load,
-                || guarded.handovers(),
-                || {},
-                |worker| {
-                    while worker.goes_on() {
-                        let me = worker.number;
-                        // SAFETY: the lock is held from `lock` to `unlock`, by its token.
-                        worker.operation(|| unsafe {
-                            let token = lock.lock(wait);
-                            guarded.enter(me);
-                            lock.unlock(token, wait);
-                        });
-                        Native::work(OUTSIDE);
-                    }
-                },
-            )
+        subject(&format!("baton {name} {wait}"), L::new, move |lock, f| {
+            // SAFETY: the lock is held from `lock` to `unlock`, by its token.
+            unsafe {
+                let token = lock.lock(wait);
+                f();
+                lock.unlock(token, wait);
+            }
         })
     }
 }
