@@ -2,12 +2,13 @@
 //! library. Arguments are those of the command, as `--threads=8`; results are the JSON that the
 //! command prints with `--json`.
 
-use crate::cmd::litmus;
+use crate::cmd::litmus::{self, Litmus};
 use crate::cmd::noc::{self, Noc};
 use crate::cmd::report;
 use crate::cmd::sim::{self, Sim};
+use crate::cmd::study::{self, Study};
 use crate::cmd::sweep::{self, Swept};
-use crate::cmd::whatif;
+use crate::cmd::whatif::{self, Whatif};
 use crate::error::{self, BadInput, Interrupted};
 use crate::places;
 use baton_studio::hash::Key;
@@ -70,12 +71,27 @@ pub fn set_shipped(folder: PathBuf) {
 
 /// The options of `sim` that concern one run.
 pub fn sim_options() -> Vec<CallOption> {
-    sweep::call_options::<Sim>()
+    sweep::call_options::<Sim>(Sim::NOT_OF_A_POINT)
 }
 
 /// The options of `noc`.
 pub fn noc_options() -> Vec<CallOption> {
-    sweep::call_options::<Noc>()
+    sweep::call_options::<Noc>(Noc::NOT_OF_A_POINT)
+}
+
+/// The options of `whatif` that do not concern its output.
+pub fn whatif_options() -> Vec<CallOption> {
+    sweep::call_options::<Whatif>(&["json", "html"])
+}
+
+/// The options of `litmus` that do not concern its output.
+pub fn litmus_options() -> Vec<CallOption> {
+    sweep::call_options::<Litmus>(&["json", "model", "verdicts"])
+}
+
+/// The options of `study` that do not concern its output.
+pub fn study_options() -> Vec<CallOption> {
+    sweep::call_options::<Study>(&["json", "markdown", "figures"])
 }
 
 /// The figures of `noc`.
@@ -115,6 +131,14 @@ pub fn whatif(arguments: &[String]) -> Result<String, Fault> {
 /// What the command would say.
 pub fn litmus(arguments: &[String]) -> Result<String, Fault> {
     Ok(litmus::json(&sweep::parsed("litmus", arguments)?)?)
+}
+
+/// Runs `baton study`. It cannot be asked to end.
+///
+/// # Errors
+/// What the command would say.
+pub fn study(arguments: &[String]) -> Result<String, Fault> {
+    Ok(study::json(&sweep::parsed("study", arguments)?)?)
 }
 
 /// The report of a profile, as `baton report --json` has it.

@@ -13,29 +13,37 @@ from pathlib import Path
 
 from . import _baton
 from ._chip import Chip, chips
-from ._commands import noc, sim
+from ._commands import litmus, noc, sim, study, whatif
 from ._error import Error
 from ._figures import Noc, Sim
-from ._others import litmus, read_profile, whatif
+from ._others import read_profile
 from ._progress import Progress
+from ._results import LitmusTest, Report, StudyFindings, Whatif
 from ._store import Store, Table
 from ._sweep import Sweep, Swept
+from ._trace import Trace
 
 __all__ = [
     "Chip",
     "Error",
+    "LitmusTest",
     "Noc",
     "Progress",
+    "Report",
     "Sim",
     "Store",
+    "StudyFindings",
     "Sweep",
     "Swept",
     "Table",
+    "Trace",
+    "Whatif",
     "chips",
     "litmus",
     "noc",
     "read_profile",
     "sim",
+    "study",
     "whatif",
 ]
 

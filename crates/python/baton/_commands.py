@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ._figures import Noc, Sim
-from ._run import ChipLike, KeyValue, PathLike, run
+from ._results import LitmusTest, StudyFindings, Whatif
+from ._run import ChipLike, KeyValue, PathLike, listed, run
 
 
 def sim(
@@ -215,3 +216,135 @@ def noc(
     - `flit_bits`: Width of a flit in bits, for energy and area.
     """
     return Noc(run("noc", locals(), ()))
+
+
+def whatif(
+    directory: PathLike,
+    *,
+    lock: str | Sequence[str] | None = None,
+    shrink: str | Sequence[str] | None = None,
+    split: str | Sequence[str] | None = None,
+    rw: str | Sequence[str] | None = None,
+    until: str | Sequence[str] | None = None,
+    background: str | Sequence[str] | None = None,
+    wait: str | Sequence[str] | None = None,
+    barrier: str | Sequence[str] | None = None,
+    network: str | Sequence[str] | None = None,
+    asymmetric: str | None = None,
+    ratio: float | None = None,
+    policy: str | Sequence[str] | None = None,
+    memory_bound: float | None = None,
+    rate: float | None = None,
+    chip: ChipLike | None = None,
+    cores: int | None = None,
+    set: Mapping[str, KeyValue] | None = None,
+    window: int | str | None = None,
+    threads: int | None = None,
+    cpus: int | None = None,
+    seeds: int | None = None,
+    seed: int | None = None,
+    check: int | None = None,
+) -> Whatif:
+    """Predicts what another lock, wait policy or chip would do to a recorded program, or to a `Trace`.
+
+    The result has the bytes of `baton whatif --json`. Ctrl-C returns at once; the prediction ends in the background.
+
+    >>> import baton, tempfile
+    >>> times = [(thread, 1_000 * turn + 400 * thread) for turn in range(1, 50) for thread in (0, 1)]
+    >>> table = {
+    ...     "thread": [thread for thread, _ in times for _ in (0, 1)],
+    ...     "time_ns": [time + held for _, time in times for held in (0, 200)],
+    ...     "event": ["Acquire", "Release"] * len(times),
+    ...     "address": [0x1000] * (2 * len(times)),
+    ... }
+    >>> folder = baton.Trace(table).save(tempfile.mkdtemp() + "/recording")
+    >>> found = baton.whatif(folder, chip="sample-host", lock="mcs", seeds=1)
+    >>> [(row.lock, row.acquisitions) for row in found.results]
+    [('futex', 98), ('mcs', 98)]
+
+    An option that is left out has the command's value.
+
+    - `lock`: Locks, with commas (`baton list locks`). `all`, or left out: every lock that `run` offers; left out with --asymmetric: the recorded lock. Or locks one by one, as one row: NAME=LOCK,…,default=LOCK, where NAME is a name of the report (a lock, a function, FILE:LINE), and LOCK may be glibc or have its wait policy behind a colon. A lock that is not named gets the default's lock; without a default it stays glibc's.
+    - `shrink`: Shorter critical sections: the work under the lock takes FACTOR of its time (0.5), or is divided by FACTOR (2x). Each option is one row; several changes with commas are one row together.
+    - `split`: The lock split into N locks: each acquisition takes one of them, drawn by the seed.
+    - `rw`: A reader-writer lock instead of the lock: this share of the holds (0.9, or 90%), drawn by the seed, only reads.
+    - `until`: Threads whose work the program waits for, by name or number, with commas. Left out: all but background threads, which end within one turn of their own loop after another thread came to join them (docs/reference/analysis.md).
+    - `background`: Threads that go on until another thread ends them, by name or number, with commas: a monitor, a flusher. The program does not wait for their work.
+    - `wait`: Wait policies, with commas (`baton list waits`). Left out: each lock's own, as `run` has it.
+    - `barrier`: Barriers, with commas (`baton list barriers`): each one replaces all barriers of the program, also those at the ends of OpenMP's constructs, with each policy of `--wait` (left out: futex). Locks stay as they are.
+    - `network`: Networks, with commas, each with every lock: round-robin; ocor, which marks the requests of locks that give hints and serves those first; ocor-home, ocor-both, ocor-oracle, where homes do; release-first, holder-first, oldest-first, which are ocor with another rule; age, matrix, fixed. The chip must have routers. Left out: the chip's own, as it is.
+    - `asymmetric`: Fast and slow cores, as in 1+12: replays each lock on one fast and twelve slow cores, of the chip of --chip or of a machine like this one. Fast cores have the chip's clock. Each seed has them at other numbers, so that another thread begins on one.
+    - `ratio`: The clock of the fast cores divided by the clock of the slow cores. Default: 2.
+    - `policy`: Policies that give threads the fast cores, with commas; the others are compared with the first one (docs/reference/asymmetric.md). Default: amp-default,pa.
+    - `memory_bound`: The largest share of the program's computing time, 0 to 1, that may be spent waiting for memory, which takes as long on a slow core. A recording does not have that share: each policy is replayed with the shares 0 and F. Default: 1.
+    - `rate`: Requests come at this rate, whatever is answered (an open loop), instead of a think time after each answer, as seen.
+    - `chip`: Chip file, or a name of `baton chips list`. Left out: this machine, as `baton doctor --calibrate` measured it, else a built-in sample host.
+    - `cores`: The chip with this many cores; docs/reference/chip-file.md says what shrinks and grows with them.
+    - `set`: Replace one key of the chip file, as in cache.hit=3. May be given several times.
+    - `window`: Cores with another window: how many accesses that do not depend on each other are under way at once. smallest: one at a time; largest: as many as the largest core that is sold. Left out: what the chip file says.
+    - `threads`: Threads that the program starts, if more than were recorded.
+    - `cpus`: Number of CPUs in use: the first N. Left out: as many as the recorded run had, at most as many as the chip has (--cores changes how many those are).
+    - `seeds`: Runs of each lock, each with another seed. Default: 5.
+    - `seed`: The N-th K seeds, from (N - 1) * K + 1: runs with other numbers share no seed. Default: 1.
+    - `check`: First runs the recorded command N times unchanged, without recording, in the directory where it was recorded, and compares the median with the prediction for the command's own lock.
+    """
+    return Whatif(run("whatif", locals(), ("lock", "shrink", "split", "rw", "set",), "directory"))
+
+
+def litmus(
+    *paths: PathLike,
+    chip: ChipLike | None = None,
+    cores: int | None = None,
+    set: Mapping[str, KeyValue] | None = None,
+    window: int | str | None = None,
+    runs: int | None = None,
+    seed: int | None = None,
+    outcomes: bool | None = None,
+    skip_unsupported: bool | None = None,
+) -> list[LitmusTest]:
+    """Runs litmus tests: files, or folders that hold some. Has what `baton litmus --json` prints, test by test.
+
+    >>> import baton, pathlib, tempfile
+    >>> text = 'X86_64 SB\\n{ }\\n P0 | P1 ;\\n movl $1,(x) | movl $1,(y) ;\\n movl (y),%eax | movl (x),%eax ;\\n'
+    >>> file = pathlib.Path(tempfile.mkdtemp(), "SB.litmus")
+    >>> written = file.write_text(text + 'exists (0:rax=0 /\\\\ 1:rax=0)\\n')
+    >>> [baton.litmus(file, runs=500, set={"core.store_buffer": entries})[0].observed for entries in (0, 16)]
+    [False, True]
+
+    An option that is left out has the command's value.
+
+    - `chip`: Chip file, or a name of `baton chips list`. Left out: this machine, as `baton doctor --calibrate` measured it, else a built-in sample host.
+    - `cores`: The chip with this many cores; docs/reference/chip-file.md says what shrinks and grows with them.
+    - `set`: Replace one key of the chip file, as in cache.hit=3. May be given several times.
+    - `window`: Cores with another window: how many accesses that do not depend on each other are under way at once. smallest: one at a time; largest: as many as the largest core that is sold. Left out: what the chip file says.
+    - `runs`: Runs of each test, each with other noise. Default: 4000.
+    - `seed`: Seed of the noise. Default: 1.
+    - `outcomes`: Show every final state and how often it was seen.
+    - `skip_unsupported`: Leave out, with a warning, the files that cannot be read.
+    """
+    return listed(LitmusTest, run("litmus", locals(), ("set",), "paths"))
+
+
+def study(
+    name: str,
+    *,
+    quick: bool | None = None,
+    out: PathLike | None = None,
+    chip: PathLike | Sequence[PathLike] | None = None,
+    profiles: PathLike | Sequence[PathLike] | None = None,
+    set: Mapping[str, KeyValue] | None = None,
+) -> StudyFindings:
+    """Compares a paper's claims with the results of this system.
+
+    Has what `baton study --json` prints. With `out`, the report and the cache lie in that folder, and a study that was ended
+    goes on there. Ctrl-C returns at once; the study ends in the background.
+
+    An option that is left out has the command's value.
+
+    - `quick`: Fewer seeds and programs, never shorter runs.
+    - `out`: Where the report and the cache go. Left out: `study-NAME`.
+    - `chip`: A chip file, or a name of `baton chips list`. Left out: the study's own. A study of several chips takes the option as often, in their order.
+    - `profiles`: A folder of profiles. Left out: the study's own. The option may be given as often as the study has folders.
+    - `set`: Replace a key in all chip files of the study, as in cache.hit=3. May be given several times. Experiments that set the same key keep their values.
+    """
+    return StudyFindings(run("study", locals(), ("chip", "profiles", "set",), "name"))

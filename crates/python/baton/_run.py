@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping, Sequence
 from typing import Union
 
 from . import _baton
 from ._chip import Chip, setting
+from ._result import F
 
 PathLike = Union[str, "os.PathLike[str]"]
 ChipLike = Union[Chip, PathLike]
@@ -35,9 +37,18 @@ def words(name: str, value: object, repeated: bool) -> list[str]:
     return [f"{option}={_text(value)}"]
 
 
-def run(command: str, options: Mapping[str, object], repeated: tuple[str, ...]) -> str:
-    """Runs a command. Returns the JSON that it prints."""
+def run(command: str, options: Mapping[str, object], repeated: tuple[str, ...], place: str | None = None) -> str:
+    """Runs a command. `place` is the name of what stands without an option. Returns the JSON that the command prints."""
     # The keys of `set` come behind those of a `Chip`, and win.
     ordered = sorted(options.items(), key=lambda option: option[0] == "set")
-    arguments = [text for name, value in ordered for text in words(name, value, name in repeated)]
-    return _baton.sim(arguments) if command == "sim" else _baton.noc(arguments)
+    arguments = [text for name, value in ordered if name != place for text in words(name, value, name in repeated)]
+    if place is not None:
+        named = options[place]
+        places = named if isinstance(named, tuple) else (named,)
+        arguments += ["--", *map(_text, places)]
+    return _baton.run(command, arguments)
+
+
+def listed(of: type[F], text: str) -> list[F]:
+    """A list of figures from the JSON that a command prints."""
+    return [of(data) for data in json.loads(text)]

@@ -14,6 +14,7 @@ mod running;
 mod sweeping;
 
 use baton_cli::call::{self, Fault, Stop};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::path::PathBuf;
 
@@ -26,26 +27,19 @@ fn with_stop(py: Python<'_>, run: Run, arguments: Vec<String>) -> PyResult<Strin
     running::run(py, move || stop.now(), || Ok(()), move || run(&arguments, &asked))
 }
 
-/// The JSON of `baton sim --json` for the arguments.
+/// The JSON that a command prints with `--json` for the arguments.
 #[pyfunction]
-fn sim(py: Python<'_>, arguments: Vec<String>) -> PyResult<String> {
-    with_stop(py, call::sim, arguments)
-}
-
-/// The JSON of `baton noc --json` for the arguments.
-#[pyfunction]
-fn noc(py: Python<'_>, arguments: Vec<String>) -> PyResult<String> {
-    with_stop(py, call::noc, arguments)
-}
-
-/// The JSON of a command that cannot be asked to end.
-#[pyfunction]
-fn other(py: Python<'_>, command: &str, arguments: Vec<String>) -> PyResult<String> {
+fn run(py: Python<'_>, command: &str, arguments: Vec<String>) -> PyResult<String> {
     let run = match command {
+        "sim" => return with_stop(py, call::sim, arguments),
+        "noc" => return with_stop(py, call::noc, arguments),
         "whatif" => call::whatif,
         "litmus" => call::litmus,
-        _ => call::report,
+        "study" => call::study,
+        "report" => call::report,
+        other => return Err(PyValueError::new_err(format!("`{other}` is no command of this module"))),
     };
+    // These cannot be asked to end.
     running::run(py, || {}, || Ok(()), move || run(&arguments))
 }
 
@@ -70,9 +64,7 @@ fn set_shipped(folder: PathBuf) {
 #[pymodule]
 fn _baton(module: &Bound<'_, PyModule>) -> PyResult<()> {
     fault::keep_panics();
-    module.add_function(wrap_pyfunction!(sim, module)?)?;
-    module.add_function(wrap_pyfunction!(noc, module)?)?;
-    module.add_function(wrap_pyfunction!(other, module)?)?;
+    module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(chip, module)?)?;
     module.add_function(wrap_pyfunction!(chips, module)?)?;
     module.add_function(wrap_pyfunction!(set_shipped, module)?)?;

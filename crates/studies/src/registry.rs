@@ -61,22 +61,24 @@ impl Entry {
     /// What is wrong with a file: its name, line, key, and what was expected; or how many files the
     /// study takes.
     pub fn open(&self, chips: &[PathBuf], profiles: &[PathBuf]) -> Result<Box<dyn AnyStudy>, StudyError> {
-        self.open_with(chips, &[], profiles)
+        (self.open)(&self.inputs(chips, &[], profiles, &[])?)
     }
 
-    /// Like [`Entry::open`]. `folders` hold the chip files on which the given ones may be based.
+    /// The inputs with which [`Entry::open`] opens the study. `folders` hold the chip files on which the given
+    /// ones may be based; `settings` (`key=value`) replace keys of all chip files.
     ///
     /// # Errors
     /// Like [`Entry::open`].
-    pub fn open_with(
+    pub fn inputs(
         &self,
         chips: &[PathBuf],
         folders: &[PathBuf],
         profiles: &[PathBuf],
-    ) -> Result<Box<dyn AnyStudy>, StudyError> {
+        settings: &[String],
+    ) -> Result<Inputs, StudyError> {
         let chips = self.those(chips, self.chips, "chip files")?;
         let profiles = self.those(profiles, self.profiles, "folders of profiles")?;
-        (self.open)(&Inputs::open_with(&chips, folders, profiles)?)
+        Inputs::open_with(&chips, folders, profiles, settings)
     }
 
     fn those(&self, given: &[PathBuf], own: &[&str], what: &str) -> Result<Vec<PathBuf>, StudyError> {

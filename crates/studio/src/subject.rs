@@ -23,6 +23,16 @@ pub trait Subject: Send + Sync {
     /// Why it cannot.
     fn check(&self, name: &str) -> Result<(), String>;
 
+    /// The names that every point must have.
+    fn needed(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Whether the command takes a seed. A space of a command that takes none has no `seeds` and no `until`.
+    fn has_seed(&self) -> bool {
+        true
+    }
+
     /// Looks up a name that is no coordinate, such as a key of the point's chip, in the point whose
     /// settings so far are `known`.
     fn lookup(&self, known: PointSettings<'_>, name: &str) -> Looked;

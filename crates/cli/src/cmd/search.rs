@@ -8,7 +8,7 @@ use std::process::ExitCode;
 #[derive(clap::Args)]
 #[command(after_help = "\
 The search is done by Optuna, in the Python module that `make wheel` builds; so this needs Python
-3.9 or newer and `pip install 'dist/*.whl[search]'`. BATON_PYTHON names another Python than python3.
+3.9 or newer and `pip install \"$(ls dist/*.whl)[search]\"`. BATON_PYTHON names another Python than python3.
 The points of a search are rows in the store of the space, and no point is run twice.
 
 Options, which the module reads (docs/reference/studio.md):
@@ -16,6 +16,7 @@ Options, which the module reads (docs/reference/studio.md):
   --require BOUND                          as in 'handoff<=500'; may be given several times
   --sampler tpe|cma-es|nsga2|random        left out: tpe, or nsga2 for several goals
   --trials N, --patience N                 most combinations; how many may leave the front as it was
+  --prune KEY                              give up combinations that are behind at a fraction of KEY
   --against OTHER.toml, --seeds N          compare the best with another space's, with fresh seeds
   --decides morris|sobol, --samples N      which axes decide the goal?
   --surrogate                              fit a model to the rows of the store, and say its error

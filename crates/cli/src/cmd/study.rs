@@ -1,10 +1,15 @@
 //! `baton study`: compares a paper's claims with the results of this system.
 
+mod points;
+
+pub(crate) use points::Study;
+
 use crate::error::BadInput;
 use crate::folder::write_whole;
 use crate::{chips, places, ui};
 use anyhow::Context;
-use baton_studies::{Entry, Extent, Findings, Progress, STUDIES, StudyError, page};
+use baton_studies::kit::Inputs;
+use baton_studies::{Entry, Extent, Findings, Progress, STUDIES, StudyError, Work, page};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -38,6 +43,10 @@ pub(crate) struct Args {
     /// A folder of profiles. Left out: the study's own. The option may be given as often as the study has folders.
     #[arg(long, value_name = "DIR")]
     profiles: Vec<PathBuf>,
+    /// Replace a key in all chip files of the study, as in cache.hit=3. May be given several times. Experiments
+    /// that set the same key keep their values.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    set: Vec<String>,
 }
 
 /// The list of studies, and examples with the first of them.
@@ -59,7 +68,8 @@ Examples:
   baton study {name} --quick --json             what docs/reference/studies.md describes
   baton study {name} --out DIR                  every program and experiment
   baton study {name} --out DIR --markdown page.md    the same, and a page with its pictures in page/
-  baton study {name} --chip my.toml --profiles mine    another chip, other programs"
+  baton study {name} --chip my.toml --profiles mine    another chip, other programs
+  baton study {name} --quick --set noise.latency=0.2    one key of its chip file is another"
     )
 }
 
@@ -79,16 +89,12 @@ impl Progress for Bar {
 
 /// Runs the subcommand.
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let entry = STUDIES.find(&args.name).ok_or_else(|| BadInput::unknown("study", &args.name, STUDIES.names()))?;
-    let named = args.chip.iter().map(|path| chips::found(path)).collect::<Result<Vec<_>, _>>()?;
-    let (chips, profiles) = (those(&named, entry.chips), those(&args.profiles, entry.profiles));
-    let study = entry.open_with(&chips, &places::chip_folders(), &profiles).map_err(bad)?;
+    let (entry, inputs) = inputs(&args)?;
     let page = args.markdown.as_deref().map(|file| pictures(file, args.figures.as_deref())).transpose()?;
     let out = args.out.clone().unwrap_or_else(|| PathBuf::from(format!("study-{}", args.name)));
     let bar = ProgressBar::new(0);
     bar.set_style(ProgressStyle::with_template("{bar:30} {pos}/{len} {eta} {msg}").context("progress bar")?);
-    let extent = if args.quick { Extent::Quick } else { Extent::Full };
-    let (findings, work) = study.conduct(extent, &out, &Bar(bar.clone())).map_err(bad)?;
+    let (findings, work) = conducted(&args, entry, &inputs, &out, &Bar(bar.clone()))?;
     bar.finish_and_clear();
     if work.damaged != 0 {
         let files = work.damaged;
@@ -109,6 +115,41 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     eprintln!("{} runs, {} from the cache; report: {}", work.run + work.cached, work.cached, report.display());
     Ok(ExitCode::SUCCESS)
+}
+
+/// The study that was named, and its inputs.
+fn inputs(args: &Args) -> anyhow::Result<(&'static Entry, Inputs)> {
+    let entry = STUDIES.find(&args.name).ok_or_else(|| BadInput::unknown("study", &args.name, STUDIES.names()))?;
+    let named = args.chip.iter().map(|path| chips::found(path)).collect::<Result<Vec<_>, _>>()?;
+    let (chips, profiles) = (those(&named, entry.chips), those(&args.profiles, entry.profiles));
+    let inputs = entry.inputs(&chips, &places::chip_folders(), &profiles, &args.set).map_err(bad)?;
+    Ok((entry, inputs))
+}
+
+/// Conducts a study, with its cache in the folder `out`.
+fn conducted(
+    args: &Args,
+    entry: &Entry,
+    inputs: &Inputs,
+    out: &Path,
+    progress: &dyn Progress,
+) -> anyhow::Result<(Findings, Work)> {
+    let study = (entry.open)(inputs).map_err(bad)?;
+    let extent = if args.quick { Extent::Quick } else { Extent::Full };
+    study.conduct(extent, out, progress).map_err(bad)
+}
+
+/// What the command prints with `--json`. Without `--out`, the folder is gone afterwards; with it, the report
+/// lies there.
+pub(crate) fn json(args: &Args) -> anyhow::Result<String> {
+    let (entry, inputs) = inputs(args)?;
+    let folder = tempfile::tempdir().context("a folder for the study")?;
+    let out = args.out.as_deref().unwrap_or(folder.path());
+    let (findings, _) = conducted(args, entry, &inputs, out, &Bar(ProgressBar::hidden()))?;
+    if args.out.is_some() {
+        write(&out.join("report.html"), &page::html(&findings))?;
+    }
+    serde_json::to_string_pretty(&findings).context("the findings as JSON")
 }
 
 /// The files that the user named, otherwise the study's own: in the current directory, or shipped

@@ -27,6 +27,7 @@ mod sched_locks;
 mod sim;
 mod standstill;
 mod sweep;
+mod sweep_commands;
 mod terminal;
 mod r#try;
 mod try_server;

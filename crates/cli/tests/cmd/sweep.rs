@@ -30,16 +30,16 @@ fn baton(arguments: &[&str]) -> Command {
     command
 }
 
-fn run(arguments: &[&str]) -> Output {
+pub(crate) fn run(arguments: &[&str]) -> Output {
     baton(arguments).output().unwrap()
 }
 
-fn text(bytes: &[u8]) -> String {
+pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
 /// Writes a space into a folder. Returns its path, and that of its store.
-fn space(folder: &Path, content: &str) -> (String, String) {
+pub(crate) fn space(folder: &Path, content: &str) -> (String, String) {
     let file = folder.join("space.toml");
     std::fs::write(&file, content).unwrap();
     (file.display().to_string(), folder.join("space.store").display().to_string())

@@ -53,8 +53,10 @@ pub struct Ask {
     pub changes: Vec<Change>,
     /// The chips on which every lock runs.
     pub variants: Variants,
-    /// The number of seeds. The seeds are 1, 2 and so on.
+    /// The number of seeds.
     pub seeds: u32,
+    /// The first seed, from 1; the others follow it.
+    pub first_seed: u64,
     /// The number of cores in use; `None` for all fast and slow cores of `variants`, or else for as
     /// many as the recorded program could use CPUs, at most all of the chip's.
     pub cpus: Option<u32>,
@@ -74,6 +76,7 @@ impl Default for Ask {
             changes: Vec::new(),
             variants: Variants::default(),
             seeds: 1,
+            first_seed: 1,
             cpus: None,
             threads: None,
             memory: None,
@@ -153,7 +156,8 @@ pub fn run_all(trace: &Trace, chip: &Chip, ask: &Ask, done: &(dyn Fn() + Sync)) 
     let chips = ask.variants.chips(chip, ask.seeds)?;
     let (_, own) = recorded(trace);
     let cpus = ask.cpus.or(ask.variants.cores()).unwrap_or_else(|| cpus(trace, chip));
-    let runs = Runs { cpus, seeds: 1..=u64::from(ask.seeds.max(1)), done };
+    let seeds = ask.first_seed..=ask.first_seed.saturating_add(u64::from(ask.seeds.max(1)) - 1);
+    let runs = Runs { cpus, seeds, done };
     // Compiles the two programs one after the other, because each takes more memory than the trace.
     let kept = Arc::new(compile(trace, chip, Probes::Kept));
     enough_memory(kept.locks.len() as u64, ask.memory)?;

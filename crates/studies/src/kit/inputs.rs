@@ -10,7 +10,9 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug)]
 pub struct ChipFile {
     text: ChipText,
-    /// The chip that the file describes.
+    /// Settings that the user gave: they replace keys of the file.
+    settings: Vec<String>,
+    /// The chip that the file and the settings describe.
     pub chip: Chip,
 }
 
@@ -21,9 +23,17 @@ impl ChipFile {
     /// # Errors
     /// The file, line and key that are wrong.
     pub fn open(path: &Path, folders: &[PathBuf]) -> Result<ChipFile, StudyError> {
+        ChipFile::open_with(path, folders, &[])
+    }
+
+    /// Like [`ChipFile::open`]. `settings` (`key=value`) replace keys of the file, and experiments build on the result.
+    ///
+    /// # Errors
+    /// Those of [`ChipFile::open`], and the setting that is wrong.
+    pub fn open_with(path: &Path, folders: &[PathBuf], settings: &[String]) -> Result<ChipFile, StudyError> {
         let text = ChipText::open(path, folders).map_err(StudyError::input)?;
-        let chip = text.chip(None, &[]).map_err(StudyError::input)?;
-        Ok(ChipFile { text, chip })
+        let chip = text.chip(None, settings).map_err(StudyError::input)?;
+        Ok(ChipFile { text, settings: settings.to_vec(), chip })
     }
 
     /// An error that names this file.
@@ -37,7 +47,7 @@ impl ChipFile {
     /// # Errors
     /// The setting that is wrong.
     pub fn with(&self, cores: Option<u32>, settings: &[String]) -> Result<String, String> {
-        let chip = self.text.chip(cores, settings);
+        let chip = self.text.chip(cores, &[&self.settings, settings].concat());
         Ok(chip.map_err(|error| error.to_string())?.to_toml())
     }
 }
@@ -58,21 +68,30 @@ impl Inputs {
     /// # Errors
     /// The errors of [`ChipFile::open`].
     pub fn open(chips: &[PathBuf], profiles: Vec<PathBuf>) -> Result<Inputs, StudyError> {
-        Inputs::open_with(chips, &[], profiles)
+        Inputs::open_with(chips, &[], profiles, &[])
     }
 
-    /// Like [`Inputs::open`]. `folders` hold the chip files on which the given ones may be based.
+    /// Like [`Inputs::open`]. `folders` hold the chip files on which the given ones may be based; `settings`
+    /// replace keys of all chip files.
     ///
     /// # Errors
-    /// Like [`ChipFile::open`].
-    pub fn open_with(chips: &[PathBuf], folders: &[PathBuf], profiles: Vec<PathBuf>) -> Result<Inputs, StudyError> {
-        let chips = chips.iter().map(|path| ChipFile::open(path, folders)).collect::<Result<_, _>>()?;
+    /// Like [`ChipFile::open_with`].
+    pub fn open_with(
+        chips: &[PathBuf],
+        folders: &[PathBuf],
+        profiles: Vec<PathBuf>,
+        settings: &[String],
+    ) -> Result<Inputs, StudyError> {
+        let chips = chips.iter().map(|path| ChipFile::open_with(path, folders, settings)).collect::<Result<_, _>>()?;
         Ok(Inputs { chips, profiles })
     }
 
     /// The hashes of what is frozen: the chip files, the profiles, and the rules ([`rules`]).
     pub fn frozen(&self, profiles: impl Into<String>, rules: String) -> Frozen {
-        let chips = self.chips.iter().fold(hash::Hash::default(), |hash, chip| hash.and(chip.text.text()));
+        let of = |hash: hash::Hash, chip: &ChipFile| {
+            chip.settings.iter().fold(hash.and(chip.text.text()), |hash, setting| hash.and(setting))
+        };
+        let chips = self.chips.iter().fold(hash::Hash::default(), of);
         Frozen { chip: chips.short(), profiles: profiles.into(), rules, commit: crate::COMMIT.to_owned() }
     }
 }
@@ -102,6 +121,25 @@ mod tests {
         let all = [of(&[&a]), of(&[&b]), of(&[&a, &b]), of(&[&b, &a])];
         assert_eq!(all[0], hash::of(a.text.text()).short());
         assert!((0..4).all(|i| !all[..i].contains(&all[i])), "{all:?}");
+    }
+
+    #[test]
+    fn settings_of_the_user_are_in_every_run_and_in_what_is_frozen() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../chips/ocor64.toml");
+        let open = |settings: &[&str]| {
+            let settings: Vec<String> = settings.iter().map(|&setting| setting.to_owned()).collect();
+            Inputs::open_with(std::slice::from_ref(&path), &[], Vec::new(), &settings)
+        };
+        let (plain, set) = (open(&[]).unwrap(), open(&["wait.pause=77"]).unwrap());
+        assert_ne!(plain.frozen("", String::new()).chip, set.frozen("", String::new()).chip);
+        let run = |inputs: &Inputs, settings: &[&str]| {
+            let settings: Vec<String> = settings.iter().map(|&setting| setting.to_owned()).collect();
+            inputs.chips[0].with(None, &settings).unwrap()
+        };
+        assert!(run(&set, &["noise.latency=0.5"]).contains("pause = 77") && set.chips[0].chip != plain.chips[0].chip);
+        // An experiment's own setting of the key counts.
+        assert_eq!(run(&set, &["wait.pause=5"]), run(&plain, &["wait.pause=5"]));
+        assert!(open(&["wait.paws=7"]).unwrap_err().to_string().contains("wait.paws"));
     }
 
     #[test]

@@ -57,6 +57,14 @@ impl Plan {
                 space.error(None, format!("is for `baton {}`, not `baton {}`", space.command, subject.command()))
             );
         }
+        if !subject.has_seed() && space.seeds != Seeds::List(vec![1]) {
+            let what = format!("`baton {}` takes no seed; expected neither `seeds` nor `until`", space.command);
+            return Err(space.error(None, what));
+        }
+        if let Some(lacks) = subject.needed().iter().find(|name| space.names().all(|known| known != name.as_str())) {
+            let what = format!("`baton {}` needs `{lacks}`; expected it in `set` or `axes`", space.command);
+            return Err(space.error(None, what));
+        }
         for (name, line) in space.places() {
             let refused = if is_own(name) {
                 Err(format!("every store has a column `{name}` of its own"))

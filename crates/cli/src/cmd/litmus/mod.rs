@@ -5,6 +5,7 @@
 //! | [`files`] | finds and reads the files |
 //! | [`fits`] | whether tests can run on a chip |
 //! | [`play`] | a test on the chip, over and over |
+//! | [`points`] | a point of a sweep |
 //! | [`model`] | the abstract machine's verdicts on tests |
 //! | [`verdicts`] | compares the states that were seen with a reference |
 
@@ -12,7 +13,10 @@ mod files;
 mod fits;
 mod model;
 mod play;
+mod points;
 mod verdicts;
+
+pub(crate) use points::Litmus;
 
 use crate::chips::ChipArgs;
 use crate::ui;
@@ -96,6 +100,17 @@ struct Seen {
     condition: bool,
 }
 
+/// The chip of the tests.
+fn chip_of(args: &Args) -> anyhow::Result<Chip> {
+    args.chip.open_or(DEFAULT)
+}
+
+/// The table of verdicts that was named, for this chip.
+fn verdicts_for(args: &Args, chip: &Chip) -> Result<Option<Verdicts>, crate::error::BadInput> {
+    let column = model::column(model::of(chip).younger_stores);
+    args.verdicts.as_deref().map(|path| Verdicts::open(path, column)).transpose()
+}
+
 /// Settings that make the built-in sample a small chip of eight cores with store buffers, for a
 /// user who names no chip file.
 const DEFAULT: &[&str] = &[
@@ -114,10 +129,13 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         print!("{}", model::table(&tests)?);
         return Ok(ExitCode::SUCCESS);
     }
-    let chip = args.chip.open_or(DEFAULT)?;
-    let column = model::column(model::of(&chip).younger_stores);
-    let verdicts = args.verdicts.as_deref().map(|path| Verdicts::open(path, column)).transpose()?;
-    let rows = played(&args, &chip)?;
+    let chip = chip_of(&args)?;
+    let verdicts = verdicts_for(&args, &chip)?;
+    let bar = ProgressBar::no_length().with_style(
+        ProgressStyle::with_template("{bar:30} {pos}/{len} tests {elapsed}")
+            .unwrap_or_else(|_| ProgressStyle::default_bar()),
+    );
+    let rows = played(&args, &chip, &bar)?;
     if args.json {
         println!("{}", serde_json::to_string_pretty(&rows)?);
     } else {
@@ -131,18 +149,15 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
 
 /// What the command prints with `--json`.
 pub(crate) fn json(args: &Args) -> anyhow::Result<String> {
-    let chip = args.chip.open_or(DEFAULT)?;
-    Ok(serde_json::to_string_pretty(&played(args, &chip)?)?)
+    let chip = chip_of(args)?;
+    Ok(serde_json::to_string_pretty(&played(args, &chip, &ProgressBar::hidden())?)?)
 }
 
 /// Plays each test on the chip.
-fn played(args: &Args, chip: &Chip) -> anyhow::Result<Vec<Row>> {
+fn played(args: &Args, chip: &Chip, bar: &ProgressBar) -> anyhow::Result<Vec<Row>> {
     let tests = files::find(&args.paths, args.skip_unsupported)?;
     fits::check(&tests, chip)?;
-    let bar = ProgressBar::new(tests.len() as u64).with_style(
-        ProgressStyle::with_template("{bar:30} {pos}/{len} tests {elapsed}")
-            .unwrap_or_else(|_| ProgressStyle::default_bar()),
-    );
+    bar.set_length(tests.len() as u64);
     let played: Result<Vec<Row>, anyhow::Error> = tests
         .par_iter()
         .map(|found| {

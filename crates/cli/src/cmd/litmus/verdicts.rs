@@ -19,6 +19,21 @@ enum Verdict {
     Holds,
 }
 
+/// How the rows of a run compare with verdicts.
+#[derive(Default)]
+pub(super) struct Comparison {
+    /// The number of tests whose outcome is forbidden, or must always hold.
+    pub(super) forbidden: usize,
+    /// Names of the tests in which a forbidden outcome was seen.
+    pub(super) wrong: Vec<String>,
+    /// The number of tests whose outcome is allowed.
+    pub(super) allowed: usize,
+    /// Names of the allowed tests whose outcome was not seen.
+    pub(super) missed: Vec<String>,
+    /// The number of tests without a verdict.
+    pub(super) unknown: usize,
+}
+
 /// Verdicts by suite and test.
 pub(super) struct Verdicts(BTreeMap<(String, String), Verdict>);
 
@@ -53,29 +68,35 @@ impl Verdicts {
         Ok(Verdicts(all))
     }
 
-    /// Prints the comparison on standard error. Returns exit code 1 if a forbidden outcome was
-    /// seen, or too few of the allowed ones ([`ENOUGH`]).
-    pub(super) fn compare(&self, rows: &[Row]) -> ExitCode {
-        let (mut wrong, mut missed) = (Vec::new(), Vec::new());
-        let (mut forbidden, mut allowed, mut unknown) = (0, 0, 0);
+    /// Compares the rows with the verdicts on their tests.
+    pub(super) fn count(&self, rows: &[Row]) -> Comparison {
+        let mut found = Comparison::default();
+        let Comparison { forbidden, wrong, allowed, missed, unknown } = &mut found;
         for row in rows {
             let name = format!("{}/{}", row.suite, row.test);
             match self.0.get(&(row.suite.clone(), row.test.clone())) {
-                None => unknown += 1,
+                None => *unknown += 1,
                 Some(Verdict::Allow) => {
-                    allowed += 1;
+                    *allowed += 1;
                     if !row.observed {
                         missed.push(name);
                     }
                 }
                 Some(Verdict::Forbid | Verdict::Holds) => {
-                    forbidden += 1;
+                    *forbidden += 1;
                     if row.observed != (self.0[&(row.suite.clone(), row.test.clone())] == Verdict::Holds) {
                         wrong.push(name);
                     }
                 }
             }
         }
+        found
+    }
+
+    /// Prints the comparison on standard error. Returns exit code 1 if a forbidden outcome was
+    /// seen, or too few of the allowed ones ([`ENOUGH`]).
+    pub(super) fn compare(&self, rows: &[Row]) -> ExitCode {
+        let Comparison { forbidden, wrong, allowed, missed, unknown } = self.count(rows);
         let seen = allowed - missed.len();
         ui::note(format_args!("forbidden: {} of {forbidden} seen{}", wrong.len(), list(&wrong)));
         ui::note(format_args!("allowed: {seen} of {allowed} seen"));

@@ -1,10 +1,10 @@
 //! A point of a sweep of `noc`.
 
 use super::options::{Options, input};
-use crate::cmd::sweep::{Matched, Ready, Swept};
+use crate::cmd::sweep::{Matched, Ready, Swept, listed};
 use anyhow::Context;
 use baton_studio::subject::{Failure, Figure, Why};
-use baton_studio::value::{Kind, Value};
+use baton_studio::value::Value;
 use clap::{Args as _, FromArgMatches};
 
 /// `baton noc` as the subject of a sweep.
@@ -92,13 +92,7 @@ impl Swept for Noc {
     }
 
     fn figures(&self) -> Vec<Figure> {
-        let figure = |&(path, unit, what): &(&str, &str, &str)| Figure {
-            path: path.to_owned(),
-            kind: if unit.ends_with('!') { Kind::Whole } else { Kind::Number },
-            unit: unit.trim_end_matches('!').to_owned(),
-            what: what.to_owned(),
-        };
-        FIGURES.iter().map(figure).collect()
+        listed(&FIGURES)
     }
 
     fn usual(&self, _: &Matched) -> Vec<String> {

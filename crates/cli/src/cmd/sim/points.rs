@@ -4,51 +4,24 @@ use super::args::Args;
 use super::figures::SimFigures;
 use super::shape::{Shape, Shaped};
 use super::{apps, one, places, workload};
-use crate::chips;
-use crate::cmd::sweep::{Matched, Ready, Swept};
-use crate::error::BadInput;
+use crate::cmd::sweep::{Matched, PointChips, Ready, Swept, key_names};
 use anyhow::Context;
 use baton_chip::Chip;
-use baton_chip::config::keys::{self, KEYS};
 use baton_studio::subject::Figure;
 use baton_studio::value::{Kind, Value};
 use clap::{Args as _, FromArgMatches};
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
-
-/// The most chips that are kept in memory: a sweep of a chip's keys may have one for each point.
-const MOST_CHIPS: usize = 4096;
+use std::sync::Arc;
 
 /// `baton sim` as the subject of a sweep.
 #[derive(Default)]
 pub(crate) struct Sim {
-    chips: Mutex<HashMap<String, Known>>,
+    chips: PointChips,
 }
 
-/// A chip with its whole configuration as text, or why it cannot be made.
-type Known = Result<Arc<(Chip, String)>, String>;
-
 impl Sim {
-    /// The chip of a point, from memory if an earlier point had it, and it was not dropped since.
     fn chip(&self, args: &Args) -> anyhow::Result<Arc<(Chip, String)>> {
-        let name = args.chip.described();
-        let held = || self.chips.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = held().get(&name).cloned();
-        let known = found.unwrap_or_else(|| {
-            let opened = args.chip.open().map(|chip| {
-                let whole = chips::echo(&chip).to_string();
-                Arc::new((chip, whole))
-            });
-            let opened = opened.map_err(|error| format!("{error:#}"));
-            let mut chips = held();
-            if chips.len() >= MOST_CHIPS {
-                chips.clear();
-            }
-            chips.insert(name, opened.clone());
-            opened
-        });
-        Ok(known.map_err(BadInput::new)?)
+        self.chips.get(&args.chip, || args.chip.open())
     }
 
     /// The options of a point.
@@ -91,21 +64,11 @@ impl Swept for Sim {
     }
 
     fn value(&self, point: &Matched, name: &str) -> anyhow::Result<Option<Value>> {
-        if keys::find(name).is_none() && !name.starts_with("core.kind.") {
-            return Ok(None);
-        }
-        let chip = self.chip(&Sim::args(point)?)?;
-        let found = chip.0.expanded().into_iter().find(|(key, _)| key == name);
-        Ok(found.and_then(|(_, value)| match value {
-            keys::Value::Text(text) => Some(Value::Text(text)),
-            keys::Value::Whole(n) => i64::try_from(n).ok().map(Value::Whole),
-            keys::Value::Share(x) => Some(Value::Number(x)),
-            keys::Value::Switch(on) => Some(Value::Switch(on)),
-        }))
+        PointChips::value(name, || self.chip(&Sim::args(point)?))
     }
 
     fn names(&self) -> Vec<String> {
-        KEYS.iter().map(|key| key.path.to_owned()).collect()
+        key_names()
     }
 
     fn figures(&self) -> Vec<Figure> {

@@ -96,23 +96,23 @@ fn described(option: &Arg) -> Option<CallOption> {
     })
 }
 
-/// The options of a command that concern one run.
-pub(crate) fn call_options<C: Swept>() -> Vec<CallOption> {
+/// The options of a command, except those that a caller does not have.
+pub(crate) fn call_options<C: Swept>(without: &[&str]) -> Vec<CallOption> {
     let mut command = C::options().disable_help_flag(true);
     command.build();
     let options = command.get_arguments().filter_map(described);
-    options.filter(|option| !C::NOT_OF_A_POINT.contains(&option.name.as_str())).collect()
+    options.filter(|option| !without.contains(&option.name.as_str())).collect()
 }
 
 /// Parses arguments as the command would, and refuses options that do not concern one run.
 pub(crate) fn call_parse<C: Swept>(arguments: &[String]) -> anyhow::Result<Matched> {
     let parsed = parse::<C>(arguments)?;
     let given = |option: &&super::matched::Opt| {
-        let name = option.long.as_deref().unwrap_or_default();
+        let name = option.name.as_deref().unwrap_or_default();
         C::NOT_OF_A_POINT.contains(&name) && parsed.matches.value_source(&option.id) == Some(ValueSource::CommandLine)
     };
     if let Some(option) = parsed.options.iter().find(given) {
-        let key = format!("--{}", option.long.as_deref().unwrap_or_default());
+        let key = format!("--{}", option.name.as_deref().unwrap_or_default());
         let bad = BadInput::new(format!("`{key}` does not concern one run of `baton {}`", C::COMMAND));
         return Err(bad.at(Place { key: Some(key), ..Place::default() }).into());
     }

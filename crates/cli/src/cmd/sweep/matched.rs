@@ -13,7 +13,12 @@ use std::rc::Rc;
 /// An option of a command.
 pub(crate) struct Opt {
     pub(super) id: String,
-    pub(super) long: Option<String>,
+    /// Its name in a space: without dashes, or that of an argument without an option.
+    pub(super) name: Option<String>,
+    /// Whether the argument stands without an option, such as the folder of a recording.
+    pub(super) is_positional: bool,
+    /// Whether the command cannot do without it.
+    pub(super) is_needed: bool,
     /// Whether the value is the path of a file or folder.
     pub(super) is_path: bool,
 }
@@ -34,7 +39,12 @@ fn defined<C: Swept>() -> Rc<Definition> {
         command.build();
         let option = |argument: &clap::Arg| Opt {
             id: argument.get_id().to_string(),
-            long: argument.get_long().map(ToOwned::to_owned),
+            name: argument
+                .get_long()
+                .or(argument.is_positional().then(|| argument.get_id().as_str()))
+                .map(ToOwned::to_owned),
+            is_positional: argument.is_positional(),
+            is_needed: argument.is_required_set(),
             is_path: argument.get_value_parser().type_id() == TypeId::of::<PathBuf>(),
         };
         let options = command.get_arguments().map(option).collect();
@@ -89,7 +99,7 @@ impl Matched {
     /// The value of an option, given or by default; `None` for an unknown option and for one with
     /// no value or several.
     pub(crate) fn text(&self, name: &str) -> Option<String> {
-        let option = self.options.iter().find(|option| option.long.as_deref() == Some(name))?;
+        let option = self.options.iter().find(|option| option.name.as_deref() == Some(name))?;
         let mut values = self.matches.try_get_raw(&option.id).ok()??;
         let first = values.next()?.to_str()?.to_owned();
         values.next().is_none().then_some(first)

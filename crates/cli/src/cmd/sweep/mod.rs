@@ -5,11 +5,15 @@
 //! | `run` | a sweep from its space to its store |
 //! | `subject` | a command whose points can be swept |
 //! | `matched` | the settings of a point as parsed options |
+//! | `chip` | the chips of points, kept in memory |
+//! | `declared` | figures from a list or a schema |
 //! | `described` | the options of a command for programs in other languages |
 //! | `python` | searches, and sweeps on many machines, by the Python module |
 //! | `watch` | rows and progress while a sweep runs |
 //! | `show` | `status`, `show` and `export` |
 
+mod chip;
+mod declared;
 mod described;
 mod matched;
 pub(super) mod python;
@@ -18,12 +22,14 @@ mod show;
 mod subject;
 mod watch;
 
+pub(crate) use chip::{PointChips, key_names};
+pub(crate) use declared::{listed, of_schema};
 pub use described::{CallKind, CallOption, Many};
 pub(crate) use described::{call_options, call_parse};
 pub(crate) use matched::{Matched, parsed};
 pub(crate) use run::{Loaded, RunSettings, bad_space, store_of};
 pub(crate) use show::table_of;
-pub(crate) use subject::{Ready, Swept};
+pub(crate) use subject::{Ready, Swept, content, on_one_thread};
 
 use crate::error::BadInput;
 use std::ffi::OsString;
@@ -87,6 +93,10 @@ struct RunArgs {
     /// Ray's cluster. Left out: a Ray of this machine, which ends with the sweep.
     #[arg(long, value_name = "ADDRESS", requires = "engine")]
     address: Option<String>,
+    /// Where other machines put rows if they share no file system with this one: a folder as pyarrow takes it, such as
+    /// s3://bucket/folder or file:///folder. The rows come into the store from there.
+    #[arg(long, value_name = "URL", requires = "engine")]
+    objects: Option<String>,
 }
 
 impl RunArgs {
@@ -96,7 +106,15 @@ impl RunArgs {
         let jobs = self.jobs.map(|jobs| jobs.to_string().into());
         let store = self.store.as_ref().map(|store| store.as_os_str().to_owned());
         let (engine, address) = (self.engine.clone().map(OsString::from), self.address.clone().map(OsString::from));
-        for (name, value) in [("--engine", engine), ("--address", address), ("--store", store), ("--jobs", jobs)] {
+        let objects = self.objects.clone().map(OsString::from);
+        let named = [
+            ("--engine", engine),
+            ("--address", address),
+            ("--objects", objects),
+            ("--store", store),
+            ("--jobs", jobs),
+        ];
+        for (name, value) in named {
             words.extend(value.into_iter().flat_map(|value| [name.into(), value]));
         }
         words.extend(self.retry.then(|| "--retry".into()));
@@ -160,6 +178,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
                 json,
                 engine: None,
                 address: None,
+                objects: None,
             };
             run::resume(&directory, &options)
         }

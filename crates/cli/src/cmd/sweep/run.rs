@@ -3,8 +3,11 @@
 use super::RunArgs;
 use super::subject::Of;
 use super::watch::Watcher;
+use crate::cmd::litmus::Litmus;
 use crate::cmd::noc::Noc;
 use crate::cmd::sim::Sim;
+use crate::cmd::study::Study;
+use crate::cmd::whatif::Whatif;
 use crate::error::{BadInput, Place};
 use crate::{chips, ui};
 use anyhow::Context;
@@ -18,7 +21,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 /// Commands whose points can be swept.
-const COMMANDS: [&str; 2] = ["sim", "noc"];
+const COMMANDS: [&str; 5] = ["sim", "noc", "whatif", "litmus", "study"];
 
 /// The exit code of a command that Ctrl-C ended, as shells have it.
 const INTERRUPTED: u8 = 130;
@@ -30,6 +33,9 @@ fn subject(command: &str) -> Option<Arc<dyn Subject>> {
     match command {
         "sim" => Some(Arc::new(Of::new(Sim::default()))),
         "noc" => Some(Arc::new(Of::new(Noc))),
+        "whatif" => Some(Arc::new(Of::new(Whatif::default()))),
+        "litmus" => Some(Arc::new(Of::new(Litmus::default()))),
+        "study" => Some(Arc::new(Of::new(Study))),
         _ => None,
     }
 }
@@ -215,6 +221,19 @@ mod tests {
     use super::*;
     use baton_studio::subject::Why;
     use baton_studio::value::Value;
+
+    /// What a study is about is in the key of its point: its chips with their keys, and its profiles.
+    #[test]
+    fn the_key_of_a_study_follows_from_its_chips() {
+        let study = Of::new(Study);
+        let key = |noise: f64, quick: bool| {
+            let (name, noise, quick) = (Value::Text("mwait".to_owned()), Value::Number(noise), Value::Switch(quick));
+            study.prepare(&[("name", &name), ("noise.latency", &noise), ("quick", &quick)], 1).map(|job| job.key)
+        };
+        let [a, b, c] = [key(0.1, true), key(0.2, true), key(0.1, false)].map(Result::unwrap);
+        assert!(a != b && a != c && Ok(a) == key(0.1, true));
+        assert!(key(-1.0, true).unwrap_err().reason.contains("noise.latency"));
+    }
 
     /// An impossible network is an error of its point, found before a graph of its size is built.
     #[test]

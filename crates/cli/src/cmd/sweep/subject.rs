@@ -3,6 +3,7 @@
 
 use super::matched::{Matched, Opt, options, parse};
 use crate::error::BadInput;
+use anyhow::Context;
 use baton_host::nearest;
 use baton_studio::hash::{self, Pieces};
 use baton_studio::space::Looked;
@@ -11,6 +12,9 @@ use baton_studio::value::Value;
 use serde_json::Value as Json;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// Bytes of a thread's stack: those of a program's first thread.
+const STACK: usize = 8 << 20;
 
 /// A command whose figures can be computed in this process.
 pub(crate) trait Swept: Send + Sync {
@@ -23,6 +27,8 @@ pub(crate) trait Swept: Send + Sync {
     const EXPANDED: &'static [&'static str];
     /// Whether a setting with a dot in its name is a key of a chip, as in `--set`.
     const TAKES_KEYS: bool;
+    /// Whether the command has `--seed`.
+    const HAS_SEED: bool = true;
 
     /// The command's own definition of its options.
     fn options() -> clap::Command;
@@ -87,35 +93,44 @@ pub(crate) fn version() -> String {
 pub(crate) struct Of<C> {
     command: Arc<C>,
     figures: Vec<Figure>,
+    /// Names of arguments that stand without an option.
+    positional: Vec<String>,
 }
 
 impl<C: Swept> Of<C> {
     pub(crate) fn new(command: C) -> Of<C> {
         let figures = command.figures();
-        Of { command: Arc::new(command), figures }
+        let options = options::<C>();
+        let positional = options.iter().filter(|option| option.is_positional).map(|option| option.id.clone()).collect();
+        Of { command: Arc::new(command), figures, positional }
     }
 
     fn is_key(name: &str) -> bool {
         C::TAKES_KEYS && name.contains('.')
     }
 
-    /// The settings as arguments; a seed is added if there is one.
-    fn arguments(settings: PointSettings<'_>, seed: Option<u64>) -> Vec<String> {
-        let mut arguments = Vec::new();
+    /// The settings as arguments; a seed is added if there is one and the command takes seeds.
+    fn arguments(&self, settings: PointSettings<'_>, seed: Option<u64>) -> Vec<String> {
+        let (mut arguments, mut places) = (Vec::new(), Vec::new());
         for (name, value) in settings {
             match value {
+                _ if self.positional.iter().any(|known| known == name) => places.push(value.to_string()),
                 Value::Switch(false) if !Self::is_key(name) => {}
                 Value::Switch(true) if !Self::is_key(name) => arguments.push(format!("--{name}")),
                 _ if Self::is_key(name) => arguments.push(format!("--set={name}={value}")),
                 _ => arguments.push(format!("--{name}={value}")),
             }
         }
-        arguments.extend(seed.map(|seed| format!("--seed={seed}")));
+        arguments.extend(seed.filter(|_| C::HAS_SEED).map(|seed| format!("--seed={seed}")));
+        if places.iter().any(|place| place.starts_with('-')) {
+            arguments.push("--".to_owned());
+        }
+        arguments.extend(places);
         arguments
     }
 
     fn matched(&self, settings: PointSettings<'_>, seed: Option<u64>) -> Result<Matched, BadInput> {
-        parse::<C>(&Self::arguments(settings, seed))
+        parse::<C>(&self.arguments(settings, seed))
     }
 
     /// The pieces of a point's key: everything that decides the point's figures.
@@ -130,7 +145,7 @@ impl<C: Swept> Of<C> {
                     pieces = pieces.and(content(&self.command.input(&option.id, Path::new(value))));
                 }
                 for (name, path) in self.command.within(&option.id, &value.to_string_lossy()) {
-                    let inner = |other: &&Opt| other.is_path && other.long.as_ref() == Some(&name);
+                    let inner = |other: &&Opt| other.is_path && other.name.as_ref() == Some(&name);
                     if let Some(inner) = point.options.iter().find(inner) {
                         pieces = pieces.and(content(&self.command.input(&inner.id, Path::new(&path))));
                     }
@@ -143,7 +158,7 @@ impl<C: Swept> Of<C> {
 
 /// The hash of a file's content, or of the names and contents of a folder's files. Empty for a file
 /// that cannot be read: the run then fails with the reason.
-fn content(path: &Path) -> String {
+pub(crate) fn content(path: &Path) -> String {
     if !path.is_dir() {
         return std::fs::read(path).map_or_else(|_| String::new(), |bytes| hash::of(&bytes).to_string());
     }
@@ -179,7 +194,7 @@ impl<C: Swept + 'static> Subject for Of<C> {
 
     fn check(&self, name: &str) -> Result<(), String> {
         let all = options::<C>();
-        let options: Vec<&str> = all.iter().filter_map(|option| option.long.as_deref()).collect();
+        let options: Vec<&str> = all.iter().filter_map(|option| option.name.as_deref()).collect();
         let of_a_point = |name: &str| !C::NOT_OF_A_POINT.contains(&name) && name != "set" && name != "seed";
         if options.contains(&name) {
             let why = format!("`{name}` is no setting of a point of `baton {}`", C::COMMAND);
@@ -196,6 +211,14 @@ impl<C: Swept + 'static> Subject for Of<C> {
         let known: Vec<&str> = options.into_iter().filter(|name| of_a_point(name)).collect();
         let near = nearest(name, known.iter().copied());
         Err(format!("`baton {}` has no option `--{name}`{}", C::COMMAND, hint(near)))
+    }
+
+    fn needed(&self) -> Vec<String> {
+        options::<C>().iter().filter(|option| option.is_needed).map(|option| option.id.clone()).collect()
+    }
+
+    fn has_seed(&self) -> bool {
+        C::HAS_SEED
     }
 
     fn lookup(&self, known: PointSettings<'_>, name: &str) -> Looked {
@@ -258,9 +281,18 @@ impl<C: Swept + 'static> Subject for Of<C> {
     }
 
     fn repeat(&self, settings: PointSettings<'_>, seed: u64) -> String {
-        let arguments = Self::arguments(settings, Some(seed)).into_iter().map(quoted);
+        let arguments = self.arguments(settings, Some(seed)).into_iter().map(quoted);
         std::iter::once(format!("baton {}", C::COMMAND)).chain(arguments).collect::<Vec<_>>().join(" ")
     }
+}
+
+/// Runs on one thread what would run on all cores: the points of a sweep share the cores among themselves.
+///
+/// # Errors
+/// There is no thread.
+pub(crate) fn on_one_thread<T: Send>(run: impl FnOnce() -> anyhow::Result<T> + Send) -> anyhow::Result<T> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).stack_size(STACK).build();
+    pool.context("no thread for a point")?.install(run)
 }
 
 fn hint(near: Option<&str>) -> String {

@@ -5,12 +5,16 @@
 //! | [`choices`] | the locks, policies and networks that were asked for |
 //! | [`text`] | the table on a terminal |
 //! | [`requests`] | throughput and latency of a server on a terminal |
+//! | [`points`] | a point of a sweep |
 //! | [`page`] | the plot, one self-contained HTML file |
 
 pub(super) mod choices;
 mod page;
+mod points;
 mod requests;
 mod text;
+
+pub(crate) use points::Whatif;
 
 use super::ends::EndsArgs;
 use super::measure;
@@ -132,6 +136,9 @@ pub(crate) struct Args {
     /// Runs of each lock, each with another seed.
     #[arg(long, value_name = "K", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
     seeds: u32,
+    /// The N-th K seeds, from (N - 1) * K + 1: runs with other numbers share no seed.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    seed: u64,
     /// First runs the recorded command N times unchanged, without recording, in the directory where
     /// it was recorded, and compares the median with the prediction for the command's own lock.
     #[arg(long, value_name = "N", conflicts_with_all = ["threads", "cpus"], value_parser = clap::value_parser!(u32).range(1..=1000))]
@@ -161,6 +168,9 @@ fn share(text: &str) -> Result<f64, String> {
 
 /// Name and version of the JSON. A change that breaks a reader raises the version.
 const SCHEMA: &str = "baton-whatif/1";
+
+/// The form of the JSON: docs/schema.
+const SCHEMA_TEXT: &str = include_str!("../../../../../docs/schema/whatif.schema.json");
 
 /// What `baton whatif --json` prints.
 #[derive(Serialize)]
@@ -196,13 +206,13 @@ impl Predicted {
 
 /// What the command prints with `--json`. Writes no page.
 pub(crate) fn json(args: &Args) -> anyhow::Result<String> {
-    predicted(args)?.json(args)
+    predicted(args, Told::All)?.json(args)
 }
 
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     // The check changes to the directory in which the program was recorded.
     let html = args.html.as_ref().map(std::path::absolute).transpose().context("cannot tell the current directory")?;
-    let predicted = predicted(&args)?;
+    let predicted = predicted(&args, Told::All)?;
     let Predicted { prediction, requests, chip, command } = &predicted;
     if let Some(path) = &html {
         let page = page::page(prediction, command, chip);
@@ -220,7 +230,16 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-fn predicted(args: &Args) -> anyhow::Result<Predicted> {
+/// What a prediction tells while it is made.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Told {
+    /// Its progress, and warnings about the recording.
+    All,
+    /// Nothing: it is one of many.
+    Nothing,
+}
+
+fn predicted(args: &Args, told: Told) -> anyhow::Result<Predicted> {
     // Only the coherent chip has networks.
     let mut chip = if args.network.is_empty() { args.chip.clone().for_replay() } else { args.chip.clone() };
     if let (Some(shape), false) = (args.asymmetric, chip.is_named()) {
@@ -241,13 +260,15 @@ fn predicted(args: &Args) -> anyhow::Result<Predicted> {
     let none = only_changes || of_recording;
     let mut choices = if none { Vec::new() } else { choices::choose(&names, &args.wait, &chip)? };
     fits(args, &chip)?;
-    let mut trace = open(&args.directory)?;
+    let mut trace = open(&args.directory, told)?;
     args.ends.tell(&mut trace)?;
     if of_recording {
         choices = choices::of_recording(&trace, &args.wait, &chip)?;
     }
     enough_memory(&args.directory)?;
-    other_cpus(&trace, &chip, args);
+    if told == Told::All {
+        other_cpus(&trace, &chip, args);
+    }
     let (trace, mut changes) = changed(trace, args, &one_by_one, &chip)?;
     changes.extend(barriers);
     let alone_ns = match args.check {
@@ -256,9 +277,10 @@ fn predicted(args: &Args) -> anyhow::Result<Predicted> {
     };
     let memory = free_memory();
     let (seeds, cpus, threads) = (args.seeds, args.cpus, args.threads);
-    let ask = Ask { choices, changes, variants, seeds, cpus, threads, memory, alone_ns };
+    let first_seed = (args.seed - 1) * u64::from(seeds) + 1;
+    let ask = Ask { choices, changes, variants, seeds, first_seed, cpus, threads, memory, alone_ns };
     let requests = requests::ask(&trace, &ask.changes, args.rate)?;
-    let bar = progress(runs(&ask));
+    let bar = if told == Told::All { progress(runs(&ask)) } else { ProgressBar::hidden() };
     let prediction = predict(&trace, &chip, &ask, &|| bar.inc(1));
     bar.finish_and_clear();
     let prediction = prediction.map_err(|error| match error {
@@ -307,10 +329,10 @@ fn changed(trace: Trace, args: &Args, one_by_one: &[String], chip: &Chip) -> Res
     Ok((profile.trace, all))
 }
 
-fn open(directory: &Path) -> anyhow::Result<Trace> {
+fn open(directory: &Path, told: Told) -> anyhow::Result<Trace> {
     let trace = Trace::open(directory)
         .map_err(|error| BadInput::new(error).hint("`baton profile -o DIR -- ./app` records one"))?;
-    for loss in &trace.losses {
+    for loss in trace.losses.iter().filter(|_| told == Told::All) {
         ui::warn(loss);
     }
     Ok(trace)
@@ -321,11 +343,7 @@ const RECORD_LESS: &str = "record less: `baton profile --max-size`, or a shorter
 /// Refuses a recording, before its replay begins, if the replay would need more memory than is
 /// free.
 fn enough_memory(directory: &Path) -> anyhow::Result<()> {
-    let files = std::fs::read_dir(directory).into_iter().flatten().flatten();
-    let events = files.filter(|file| file.file_name().to_string_lossy().starts_with("events."));
-    // The bytes that a file takes on its disk: a sparse file is as large as its data.
-    let bytes: u64 = events.filter_map(|file| Some(file.metadata().ok()?.blocks() * 512)).sum();
-    let need = bytes.saturating_mul(MEMORY_A_BYTE);
+    let need = recorded_bytes(directory).saturating_mul(MEMORY_A_BYTE);
     match free_memory() {
         Some(free) if need > free => Err(BadInput::new(format!(
             "{}: its replay takes up to {} MiB of memory, and {} MiB are free",
@@ -337,6 +355,14 @@ fn enough_memory(directory: &Path) -> anyhow::Result<()> {
         .into()),
         _ => Ok(()),
     }
+}
+
+/// The bytes of a recording's events.
+fn recorded_bytes(directory: &Path) -> u64 {
+    let files = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    let events = files.filter(|file| file.file_name().to_string_lossy().starts_with("events."));
+    // The bytes that a file takes on its disk: a sparse file is as large as its data.
+    events.filter_map(|file| Some(file.metadata().ok()?.blocks() * 512)).sum()
 }
 
 /// Bytes that are free without swapping; `None`: not known.
