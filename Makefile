@@ -14,9 +14,8 @@ DESTDIR ?=
 # Where cargo left what is installed.
 BUILT   ?= target/release
 
-# Cargo runs each program of tests under `timeout`; the longest takes two minutes on two CPUs. In a terminal Ctrl-C must reach it.
-RUNNER = CARGO_TARGET_$(shell $(CARGO) -vV 2>/dev/null | sed -n 's/^host: //p' | tr a-z- A-Z_)_RUNNER
-WITHIN = $(RUNNER)='env -u $(RUNNER) timeout $(if $(CI),-k,--foreground -k) 10 900'
+# How cargo runs each program of tests.
+RUNNER = CARGO_TARGET_$(shell $(CARGO) -vV 2>/dev/null | sed -n 's/^host: //p' | tr a-z- A-Z_)_RUNNER=scripts/test-program
 
 # The names by which programs of clang ask for their OpenMP library: Debian's, LLVM's own, Intel's.
 LLVM_NAMES := libomp.so.5 libomp.so libiomp5.so
@@ -59,8 +58,7 @@ demo: build chips/this-host-fixed.toml
 test: tools
 	@mkdir -p target && rm -f '$(SKIPPED)'
 	# Examples are no tests: clippy builds them.
-	# A test that hangs is ended, and fails.
-	BATON_SKIPPED='$(SKIPPED)' $(WITHIN) $(CARGO) test --workspace --no-fail-fast --tests
+	BATON_SKIPPED='$(SKIPPED)' $(RUNNER) $(CARGO) test --workspace --no-fail-fast --tests
 	$(CARGO) test --workspace --no-fail-fast --doc
 	@scripts/skipped '$(SKIPPED)'
 
