@@ -73,6 +73,11 @@ impl ChipArgs {
             || self.change.set.iter().any(|setting| setting.starts_with("core."))
     }
 
+    /// Whether the built-in sample stands in for this machine, which is not calibrated.
+    pub(crate) fn is_stand_in(&self) -> bool {
+        !self.names_cores() && places::this_host().is_none()
+    }
+
     /// Adds a `key=value` setting.
     pub(crate) fn set(&mut self, setting: String) {
         self.change.set.push(setting);

@@ -183,6 +183,13 @@ fn whatif_has_a_row_for_each_change_and_says_what_it_assumes() {
     ] {
         assert!(notes.contains(assumed), "{assumed}: {notes}");
     }
+    // No chip is named, and there is no calibration here.
+    let unmeasured = "what locks and wake-ups cost on this machine was never measured";
+    assert!(said["trustworthy"] == false && said["reasons"].to_string().contains(unmeasured), "{}", said["reasons"]);
+    let sample = common::root().join("chips/sample-host.toml");
+    let named = ["whatif", "before", "--seeds", "1", "--lock", "mcs", "--json", "--chip", sample.to_str().unwrap()];
+    assert!(!text(&baton(&named).stdout).contains(unmeasured), "the user chose what a lock costs");
+
     let table = text(&baton(&asked).stdout);
     assert!(
         table.contains("\nshrink hot=2x,cold=0.5  ") && table.contains("note: hot=mcs: all other locks"),

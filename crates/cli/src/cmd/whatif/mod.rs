@@ -40,12 +40,17 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+/// Why a prediction is not to be trusted on a machine without a calibration.
+const STAND_IN: &str = "what locks and wake-ups cost on this machine was never measured; the figures are those of the built-in \
+                        sample-host (`baton doctor --calibrate` measures this machine in half a minute)";
+
 /// Options of `baton whatif`.
 #[derive(clap::Args)]
 #[command(after_help = "\
 The recorded lock is replayed first and compared with the recorded run. If that replay is off by
-more than 15%, if more than 5% of the recorded events cannot be replayed, or if other programs used
-more than 5% of the CPUs, the prediction is marked untrustworthy, with the reason.
+more than 15%, if more than 5% of the recorded events cannot be replayed, if other programs used
+more than 5% of the CPUs, or if this machine was never calibrated and no chip is named, the
+prediction is marked untrustworthy, with the reason.
 
 Exit codes: 0 done, 1 the replay of a lock failed (its row says why, the others stand) or a file
 could not be written, 2 DIR holds no recording, or bad options.
@@ -245,6 +250,7 @@ fn predicted(args: &Args, told: Told) -> anyhow::Result<Predicted> {
     if let (Some(shape), false) = (args.asymmetric, chip.is_named()) {
         chip.cores(shape.fast + shape.slow);
     }
+    let stand_in = chip.is_stand_in();
     let chip = chip.open()?;
     let variants = choices::variants(args, &chip)?;
     let (names, one_by_one) = changes::sorted(&args.lock);
@@ -283,7 +289,7 @@ fn predicted(args: &Args, told: Told) -> anyhow::Result<Predicted> {
     let bar = if told == Told::All { progress(runs(&ask)) } else { ProgressBar::hidden() };
     let prediction = predict(&trace, &chip, &ask, &|| bar.inc(1));
     bar.finish_and_clear();
-    let prediction = prediction.map_err(|error| match error {
+    let mut prediction = prediction.map_err(|error| match error {
         PredictError::Empty
         | PredictError::Scale(_)
         | PredictError::Network(_)
@@ -294,6 +300,10 @@ fn predicted(args: &Args, told: Told) -> anyhow::Result<Predicted> {
         }
         PredictError::Run(_) => anyhow::Error::new(error),
     })?;
+    if stand_in {
+        prediction.trustworthy = false;
+        prediction.reasons.push(STAND_IN.into());
+    }
     let command = trace.meta.as_ref().map(|meta| meta.command.clone()).unwrap_or_default();
     Ok(Predicted { prediction, requests, chip, command })
 }
