@@ -26,9 +26,7 @@ fn a_program_of_ones_own() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let source = "#include <pthread.h>\nstatic pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;\n\
                   int main(void) { for (int i = 0; i < 1000; i++) { pthread_mutex_lock(&table_lock); pthread_mutex_unlock(&table_lock); } return 0; }\n";
-    std::fs::write(folder.path().join("app.c"), source).unwrap();
-    let cc = Command::new("cc").args(["-g", "-o", "app", "app.c", "-lpthread"]).current_dir(folder.path()).status();
-    assert!(cc.expect("a C compiler, which `make test` asks for").success());
+    common::compiled(folder.path(), "app", source, &[]);
     folder
 }
 

@@ -140,8 +140,8 @@ fn run(page: &str, block: &Block, folder: &Path) -> String {
 fn carry_out(name: &str, commands: usize, outputs: usize) -> tempfile::TempDir {
     let page = format!("docs/tutorials/{name}.md");
     let text = std::fs::read_to_string(common::root().join(&page)).unwrap_or_else(|e| panic!("{page}: {e}"));
-    // Fewer turns than a reader has: what is printed has the same form.
-    let text = text.replace("--budget 40s", "--budget 20s");
+    // Shorter turns than a reader has: what is printed has the same form.
+    let text = text.replace("--for 2s --warmup 500ms --budget 40s", "--for 500ms --warmup 200ms --budget 10s");
     let folder = tempfile::tempdir().unwrap();
     stand_in_for_cargo(folder.path());
     let (mut printed, mut ran, mut compared, mut saved) = (None, 0, 0, BTreeMap::new());

@@ -50,12 +50,7 @@ fn json(folder: &Path, args: &[&str]) -> Value {
 fn a_monitor_hides_neither_the_limit_nor_the_gain() {
     let folder = tempfile::tempdir().unwrap();
     let here = folder.path();
-    std::fs::write(here.join("monitored.c"), [MONITORED, MAIN].concat()).unwrap();
-    let cc = Command::new("cc")
-        .args(["-O1", "-g", "-o", "monitored", "monitored.c", "-lpthread"])
-        .current_dir(here)
-        .status();
-    assert!(cc.expect("a C compiler, which `make test` asks for").success());
+    common::compiled(here, "monitored", &[MONITORED, MAIN].concat(), &[]);
     let out = baton(here, &["profile", "-o", "p", "./monitored"]);
     assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
 
@@ -116,13 +111,8 @@ static void *work(void *x) {
 fn a_monitor_that_locks_as_the_workers_do_is_found() {
     let folder = tempfile::tempdir().unwrap();
     let here = folder.path();
-    std::fs::write(here.join("wrapped.c"), [WRAPPED, MAIN].concat()).unwrap();
     for same in ["-DSAME=0", "-DSAME=1"] {
-        let cc = Command::new("cc")
-            .args(["-O1", "-g", same, "-o", "wrapped", "wrapped.c", "-lpthread"])
-            .current_dir(here)
-            .status();
-        assert!(cc.expect("a C compiler, which `make test` asks for").success());
+        common::compiled(here, "wrapped", &[WRAPPED, MAIN].concat(), &[same]);
         let folder_of = &same[2..];
         let out = baton(here, &["profile", "-o", folder_of, "./wrapped"]);
         assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
@@ -162,9 +152,7 @@ int main(void) {
 fn a_heartbeat_and_a_main_that_polls_hide_neither_the_limit_nor_the_gain() {
     let folder = tempfile::tempdir().unwrap();
     let here = folder.path();
-    std::fs::write(here.join("polled.c"), POLLED).unwrap();
-    let cc = Command::new("cc").args(["-O1", "-g", "-o", "polled", "polled.c", "-lpthread"]).current_dir(here).status();
-    assert!(cc.expect("a C compiler, which `make test` asks for").success());
+    common::compiled(here, "polled", POLLED, &[]);
     let out = baton(here, &["profile", "-o", "p", "./polled"]);
     assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
     let report = json(here, &["report", "p", "--json"]);

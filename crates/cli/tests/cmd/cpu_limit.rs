@@ -74,9 +74,7 @@ fn a_limit_on_the_groups_cpu_time_is_told() {
     };
     let folder = tempfile::tempdir().unwrap();
     let here = folder.path();
-    std::fs::write(here.join("held.c"), PROGRAM).unwrap();
-    let cc = Command::new("cc").args(["-O1", "-o", "held", "held.c", "-lpthread"]).current_dir(here).status();
-    assert!(cc.expect("a C compiler, which `make test` asks for").success());
+    common::compiled(here, "held", PROGRAM, &[]);
     baton(here, &group, &["profile", "-o", "p", "./held"]);
     std::fs::write(group.0.join("cpu.max"), "max")
         .or_else(|_| std::fs::write(group.0.join("cpu.cfs_quota_us"), "-1"))

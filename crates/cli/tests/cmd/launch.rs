@@ -40,10 +40,7 @@ fn counter() -> &'static Path {
                 printf("%ld\n", total);
                 return argc > 2 ? atoi(argv[2]) : 0;
             }"#;
-        std::fs::write(dir.join("counter.c"), source).unwrap();
-        let mut cc = Command::new("cc");
-        cc.current_dir(dir).args(["-O1", "-g", "-o", "counter", "counter.c", "-lpthread"]);
-        assert!(cc.status().expect("a C compiler, which `make test` asks for").success());
+        common::compiled(dir, "counter", source, &[]);
         dir
     })
 }
@@ -246,11 +243,8 @@ fn markers_and_regions_of_baton_h_are_recorded() {
             }
             return 0;
         }"#;
-    std::fs::write(dir.path().join("marked.c"), source).unwrap();
-    let include = concat!(env!("CARGO_MANIFEST_DIR"), "/../capi/include");
-    let mut cc = Command::new("cc");
-    cc.current_dir(dir.path()).args(["-I", include, "-o", "marked", "marked.c", "-lpthread"]);
-    assert!(cc.status().unwrap().success());
+    let include = concat!("-I", env!("CARGO_MANIFEST_DIR"), "/../capi/include");
+    common::compiled(dir.path(), "marked", source, &[include]);
     let place = dir.path().join("p");
     let out = output(baton().arg("profile").arg("-o").arg(&place).arg("--").arg(dir.path().join("marked")));
     assert!(out.status.success(), "{}", text(&out.stderr));
@@ -312,10 +306,7 @@ fn a_child_beyond_the_trace_is_named_in_the_report() {
             wait(&status);
             return status;
         }"#;
-    std::fs::write(dir.path().join("forks.c"), source).unwrap();
-    let mut cc = Command::new("cc");
-    cc.current_dir(&dir).args(["-o", "forks", "forks.c", "-lpthread"]);
-    assert!(cc.status().expect("a C compiler, which `make test` asks for").success());
+    common::compiled(dir.path(), "forks", source, &[]);
     let ran = output(baton().current_dir(&dir).args(["profile", "--follow-children", "-o", "p", "--", "./forks"]));
     assert!(ran.status.success(), "{}", text(&ran.stderr));
     let meta = std::fs::read_to_string(dir.path().join("p/meta.json")).unwrap();

@@ -7,13 +7,6 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-fn compiled(folder: &Path, name: &str) {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/cmd/programs/{name}.c"));
-    let mut cc = Command::new("cc");
-    cc.args(["-O1", "-o"]).arg(folder.join(name)).arg(source).arg("-lpthread");
-    assert!(cc.status().expect("a C compiler, which `make test` asks for").success());
-}
-
 /// A shell that works until it is killed.
 fn busy() -> Child {
     Command::new("sh").args(["-c", "while :; do :; done"]).stdin(Stdio::null()).spawn().unwrap()
@@ -33,7 +26,7 @@ fn profile(folder: &Path, args: &[&str]) -> Command {
 #[test]
 fn clients_and_named_processes_are_no_other_programs() {
     let folder = tempfile::tempdir().unwrap();
-    ["served", "asks"].iter().for_each(|name| compiled(folder.path(), name));
+    common::server(folder.path());
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let (named, stranger) = (busy(), busy());
     let named_pid = named.id().to_string();

@@ -37,10 +37,7 @@ fn folder() -> &'static Path {
     static FOLDER: OnceLock<&Path> = OnceLock::new();
     FOLDER.get_or_init(|| {
         let folder = common::lasting();
-        std::fs::write(folder.join("two.c"), PROGRAM).unwrap();
-        let mut cc = Command::new("cc");
-        cc.current_dir(folder).args(["-O1", "-g", "-o", "two", "two.c", "-lpthread"]);
-        assert!(cc.status().expect("a C compiler, which `make test` asks for").success());
+        common::compiled(folder, "two", PROGRAM, &[]);
         // On a busy machine a worker may end so soon after its joiner came that it looks like a background thread.
         let is_whole = |_| {
             let out = baton_in(folder, &["profile", "--force", "-o", "before", "./two"]);

@@ -1,6 +1,6 @@
 //! `baton sched` over programs under `baton run`: what threads tell of locks, and the masks that they are answered; and cpusets that change.
 
-use crate::common::{installed, root};
+use crate::common::{self, installed};
 use crate::sched::{fast, sched};
 use baton_machine::discover::{allowed_cpus, cpulist};
 use serde_json::Value;
@@ -11,12 +11,7 @@ use std::time::Duration;
 
 /// Compiles the program that holds a lock for long.
 fn compiled(folder: &Path, options: &[&str]) -> PathBuf {
-    let program = folder.join("holds_long");
-    let source = root().join("crates/cli/tests/cmd/programs/holds_long.c");
-    let status =
-        Command::new("cc").args(["-O1", "-pthread"]).args(options).arg("-o").arg(&program).arg(source).status();
-    assert!(status.unwrap().success());
-    program
+    common::compiled(folder, "holds_long", include_str!("programs/holds_long.c"), options)
 }
 
 /// Runs `crit` over a program, with `command` in front of it. Returns the statistics and the log.

@@ -12,12 +12,8 @@ fn program(name: &str) -> PathBuf {
     static BUILT: OnceLock<&Path> = OnceLock::new();
     let folder = BUILT.get_or_init(|| {
         let folder = common::lasting();
-        for name in ["standstill", "orders"] {
-            let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/programs/{name}.c"));
-            let mut cc = Command::new("cc");
-            cc.args(["-O1", "-g", "-pthread", "-o"]).arg(folder.join(name)).arg(source);
-            assert!(cc.status().expect("a C compiler, which `make test` asks for").success());
-        }
+        common::compiled(folder, "standstill", include_str!("../programs/standstill.c"), &[]);
+        common::compiled(folder, "orders", include_str!("../programs/orders.c"), &[]);
         folder
     });
     folder.join(name)

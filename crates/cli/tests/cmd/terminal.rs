@@ -79,10 +79,7 @@ int main(void) {
 
 fn many() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("many.c"), PROGRAM).unwrap();
-    let mut cc = Command::new("cc");
-    cc.current_dir(folder.path()).args(["-O1", "-g", "-o", "many", "many.c", "-lpthread"]);
-    assert!(cc.status().expect("a C compiler, which `make test` asks for").success());
+    common::compiled(folder.path(), "many", PROGRAM, &[]);
     folder
 }
 

@@ -1,7 +1,7 @@
 //! `baton try` on programs whose answer is certain whatever else the machine does.
 
 use crate::{common, schema};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output};
 
 /// A program of two threads that each count under a lock of their own: no lock is ever waited for.
@@ -19,16 +19,6 @@ int main(void) {
     for (int i = 0; i < 2; i++) pthread_join(t[i], 0);
     return 0;
 }"#;
-
-fn compiled(folder: &Path, name: &str, source: &str) -> PathBuf {
-    let file = folder.join(format!("{name}.c"));
-    std::fs::write(&file, source).unwrap();
-    let program = folder.join(name);
-    let mut cc = Command::new("cc");
-    cc.args(["-O1", "-g", "-o"]).arg(&program).arg(&file).arg("-lpthread");
-    assert!(cc.status().expect("a C compiler, which `make test` asks for").success());
-    program
-}
 
 fn baton(folder: &Path, args: &[&str]) -> Output {
     let mut command = Command::new(common::installed().join("bin/baton"));
@@ -51,7 +41,7 @@ fn answer(out: &Output) -> serde_json::Value {
 #[test]
 fn without_competition_no_lock_will_help_and_nothing_is_left_behind() {
     let folder = tempfile::tempdir().unwrap();
-    compiled(folder.path(), "apart", APART);
+    common::compiled(folder.path(), "apart", APART, &[]);
     let before = folder.path().read_dir().unwrap().count();
     let out = baton(folder.path(), &["try", "--json", "./apart"]);
     assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
@@ -65,7 +55,7 @@ fn without_competition_no_lock_will_help_and_nothing_is_left_behind() {
 #[test]
 fn an_existing_profile_is_tried_and_a_base_must_be_another_program() {
     let folder = tempfile::tempdir().unwrap();
-    compiled(folder.path(), "apart", APART);
+    common::compiled(folder.path(), "apart", APART, &[]);
     let out = baton(folder.path(), &["profile", "-o", "kept", "./apart"]);
     assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
     let out = baton(folder.path(), &["try", "kept"]);
@@ -93,8 +83,8 @@ fn a_regression_is_told() {
              int main(void) {{ pthread_t t; pthread_create(&t, 0, f, 0); return pthread_join(t, 0); }}\n"
         )
     };
-    compiled(folder.path(), "base", &sleeps(5));
-    compiled(folder.path(), "slow", &sleeps(100));
+    common::compiled(folder.path(), "base", &sleeps(5), &[]);
+    common::compiled(folder.path(), "slow", &sleeps(100), &[]);
     let out = baton(folder.path(), &["profile", "-o", "main", "./base"]);
     assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
     let out = baton(folder.path(), &["try", "--json", "--budget", "10m", "--against", "main", "./slow"]);
@@ -153,8 +143,8 @@ fn an_interruption_leaves_nothing_behind() {
              pthread_t t; pthread_create(&t, 0, f, 0); return pthread_join(t, 0); }}\n"
         )
     };
-    compiled(folder.path(), "a", &source("a"));
-    compiled(folder.path(), "b", &source("b"));
+    common::compiled(folder.path(), "a", &source("a"), &[]);
+    common::compiled(folder.path(), "b", &source("b"), &[]);
     assert_eq!(baton(folder.path(), &["profile", "-o", "main", "./a"]).status.code(), Some(0));
     let mut command = Command::new(common::installed().join("bin/baton"));
     command.env_remove("LD_PRELOAD").env("TMPDIR", folder.path()).current_dir(folder.path());

@@ -9,12 +9,7 @@ use std::time::Duration;
 /// A folder with the server and its load.
 fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
-    for name in ["served", "asks"] {
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/cmd/programs/{name}.c"));
-        let mut cc = Command::new("cc");
-        cc.args(["-O1", "-g", "-Wall", "-Werror", "-o"]).arg(folder.path().join(name)).arg(source).arg("-lpthread");
-        assert!(cc.status().expect("a C compiler, which `make test` asks for").success());
-    }
+    common::server(folder.path());
     folder
 }
 

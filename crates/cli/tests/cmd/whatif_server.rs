@@ -14,12 +14,7 @@ fn folder() -> &'static Path {
     static FOLDER: OnceLock<&Path> = OnceLock::new();
     FOLDER.get_or_init(|| {
         let folder = common::lasting();
-        for name in ["served", "asks"] {
-            let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/cmd/programs/{name}.c"));
-            let mut cc = Command::new("cc");
-            cc.args(["-O1", "-g", "-o"]).arg(folder.join(name)).arg(source).arg("-lpthread");
-            assert!(cc.status().expect("a C compiler, which `make test` asks for").success());
-        }
+        common::server(folder);
         record(folder);
         folder
     })

@@ -2,23 +2,14 @@
 //! thread of the program.
 
 use crate::common;
-use std::path::Path;
 use std::process::{Command, Stdio};
-
-fn compiled(folder: &Path, name: &str, options: &[&str]) -> std::path::PathBuf {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/cmd/programs/{name}.c"));
-    let path = folder.join(name);
-    let mut cc = Command::new("cc");
-    cc.args(["-O1", "-Wall", "-o"]).arg(&path).arg(source).args(options).arg("-lpthread");
-    assert!(cc.status().expect("a C compiler, which `make test` asks for").success());
-    path
-}
 
 #[test]
 fn batons_own_process_writes_the_recording_out() {
     let folder = tempfile::tempdir().unwrap();
-    compiled(folder.path(), "shut_off", &[]);
-    let library = compiled(folder.path(), "tells_write_out", &["-shared", "-fPIC"]);
+    common::compiled(folder.path(), "shut_off", include_str!("programs/shut_off.c"), &[]);
+    let source = include_str!("programs/tells_write_out.c");
+    let library = common::compiled(folder.path(), "tells_write_out", source, &["-shared", "-fPIC"]);
     let told = folder.path().join("told");
     let mut baton = Command::new(common::installed().join("bin/baton"));
     baton.current_dir(folder.path()).args(["profile", "-o", "p", "--", "./shut_off"]);

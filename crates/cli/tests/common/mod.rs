@@ -30,6 +30,24 @@ pub(crate) fn lasting() -> &'static Path {
     path
 }
 
+/// Writes a C program into a folder and compiles it there, with threads and debugging information. Returns its path.
+#[allow(dead_code, reason = "each test program uses a part")]
+pub(crate) fn compiled(folder: &Path, name: &str, source: &str, options: &[&str]) -> PathBuf {
+    let (program, file) = (folder.join(name), folder.join(format!("{name}.c")));
+    std::fs::write(&file, source).unwrap();
+    let mut cc = Command::new("cc");
+    cc.current_dir(folder).args(["-O1", "-g", "-pthread"]).args(options).arg("-o").arg(&program).arg(&file);
+    assert!(cc.status().expect("a C compiler, which `make test` asks for").success(), "{cc:?}");
+    program
+}
+
+/// Compiles a server, `served`, and the load that asks it, `asks`, in a folder.
+#[allow(dead_code, reason = "each test program uses a part")]
+pub(crate) fn server(folder: &Path) {
+    compiled(folder, "served", include_str!("../cmd/programs/served.c"), &[]);
+    compiled(folder, "asks", include_str!("../cmd/programs/asks.c"), &[]);
+}
+
 /// A folder with `bin/baton` and `lib/baton`. The library is the one that ships, in release form; cargo builds none for a
 /// test, as no test can link it.
 pub(crate) fn installed() -> &'static Path {
