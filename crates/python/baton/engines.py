@@ -2,18 +2,21 @@
 
 Combinations are cut into batches that last some seconds, by a pilot run. Each batch is a task that
 sweeps its combinations straight into the store, which lies on a file system that all machines
-share. A task that is run again, because its machine died, runs no point twice that has a row: the
-engine changes no result.
+share; without such a file system, rows go through object storage. A task that is run again, because
+its machine died, changes no result.
 """
 
 from __future__ import annotations
 
 import argparse
 import functools
+import hashlib
+import json
 import os
 import resource
 import socket
 import sys
+import tempfile
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,6 +24,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ._error import Error
+from ._objects import Objects
 from ._progress import Progress, watching
 from ._store import Store
 from ._sweep import Sweep, Swept
@@ -42,6 +46,10 @@ class Task:
     folder: str
     directory: str
     jobs: int
+    objects: str | None = None
+    """The folder of object storage for rows, if the machine does not see the store."""
+    version: str = ""
+    """What computes the rows of the store."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +62,8 @@ class Done:
     seconds: float
     memory: int
     """The most bytes that its process has had."""
+    files: tuple[str, ...] = ()
+    """Files of rows that it put into object storage."""
 
 
 @functools.lru_cache(maxsize=4)
@@ -64,6 +74,8 @@ def _space(text: str, file: str, seeds: tuple[int, ...] | None) -> Sweep:
 def sweep_batch(task: Task, numbers: Sequence[int]) -> Done:
     """Sweeps combinations on this machine."""
     here = socket.gethostname()
+    if task.objects is not None:
+        return _through_objects(task, task.objects, numbers)
     if not os.path.isfile(os.path.join(task.folder, "store.json")):
         what = f"machine {here} does not see the store; expected a file system that all machines share"
         raise Error(what, file=task.folder)
@@ -79,6 +91,50 @@ def sweep_batch(task: Task, numbers: Sequence[int]) -> Done:
         raise Error(f"machine {here}: the sweep of a batch ended early: {swept.end}", file=task.file)
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     return Done(swept.added, swept.before, swept.failed, time.monotonic() - began, memory)
+
+
+def _version(folder: str) -> str:
+    """What computed the rows of a store."""
+    with open(os.path.join(folder, "store.json"), encoding="utf-8") as file:
+        return str(json.load(file)["computes"])
+
+
+def _through_objects(task: Task, url: str, numbers: Sequence[int]) -> Done:
+    """Sweeps combinations into a store of this machine's own, and puts its files of rows into object storage."""
+    objects = Objects(url)
+    if os.path.isdir(task.directory):
+        os.chdir(task.directory)
+    began = time.monotonic()
+    sweep = _space(task.text, task.file, None if task.seeds is None else tuple(task.seeds))
+    # The same batch has the same names, so that a task that runs again replaces its files.
+    batch = hashlib.sha256(f"{task.text} {task.seeds} {list(numbers)}".encode()).hexdigest()[:24]
+    with tempfile.TemporaryDirectory() as folder:
+        store = os.path.join(folder, "store")
+        sweep.run(store, only=[], progress=False)
+        if _version(store) != task.version:
+            what = f"machine {socket.gethostname()} has `{_version(store)}`; the store is of `{task.version}`"
+            raise Error(what, hint="install the same wheel on all machines")
+        swept = sweep.run(store, jobs=task.jobs, only=numbers, progress=False)
+        if swept.end != "done":
+            raise Error(f"machine {socket.gethostname()}: the sweep of a batch ended early: {swept.end}", file=task.file)
+        paths = sorted(name for name in os.listdir(store) if name.startswith("rows-") and name.endswith(".parquet"))
+        names = tuple(f"rows-{batch}-{at}.parquet" for at in range(len(paths)))
+        for path, name in zip(paths, names):
+            objects.put(os.path.join(store, path), name)
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    return Done(swept.added, swept.before, swept.failed, time.monotonic() - began, memory, names)
+
+
+def _without_rows(sweep: Sweep, folder: str, numbers: Sequence[int]) -> tuple[list[int], list[int]]:
+    """The combinations that have no row in the store, and those that have some rows."""
+    keys = set(Store(folder).table(columns=["key"]).to_dict()["key"])
+    if not keys:
+        return list(numbers), []
+    lacking: list[int] = []
+    begun: list[int] = []
+    for number in numbers:
+        (begun if any(key in keys for key in sweep.keys(number)) else lacking).append(number)
+    return lacking, begun
 
 
 def batches(numbers: Sequence[int], size: int) -> Iterator[Sequence[int]]:
@@ -102,8 +158,12 @@ class _State:
     before: int = 0
     failed: int = 0
     lost: list[int] = field(default_factory=list)
+    take: Callable[[str], None] | None = None
+    """Takes a file of rows from object storage."""
 
     def add(self, done: Done) -> None:
+        for name in done.files if self.take else ():
+            self.take(name)  # type: ignore[misc]
         self.added += done.added
         self.before += done.before
         self.failed += done.failed
@@ -125,6 +185,7 @@ def run(
     only: Sequence[int] | None = None,
     progress: bool | Callable[[Progress], object] | None = None,
     address: str | None = None,
+    objects: str | None = None,
     batch_seconds: float = 5.0,
     retries: int = 5,
     slurm: Mapping[str, Any] | None = None,
@@ -133,6 +194,9 @@ def run(
 
     - `jobs`: points that run at a time in one task, each with a CPU of its own (1).
     - `address`: Ray's cluster. Left out: a Ray of this machine, which ends with the sweep.
+    - `objects`: a folder of object storage, such as `s3://bucket/folder`, as `pyarrow.fs.FileSystem.from_uri` takes it, for machines
+      that share no file system with this one: rows come into the store from there. Files that the space names must be
+      on all machines.
     - `batch_seconds`: how long a task lasts, by the pilot run.
     - `retries`: how often a task runs again whose process or machine died. A batch that dies as often is cut in halves; a single
       point that does is named in an error, after all other points have run.
@@ -146,23 +210,40 @@ def run(
     # Makes the store, and refuses one of another space, before a machine is asked for.
     sweep.run(folder, only=[], retry=retry, progress=False)
     numbers: Sequence[int] = range(sweep.combinations) if only is None else list(only)
-    task = Task(sweep.text, sweep.file, sweep.seeds if sweep.has_seeds else None, os.path.abspath(folder), os.getcwd(), jobs or 1)
+    seeds = sweep.seeds if sweep.has_seeds else None
+    task = Task(sweep.text, sweep.file, seeds, os.path.abspath(folder), os.getcwd(), jobs or 1, objects, _version(folder))
+    begun: list[int] = []
+    box = None if objects is None else Objects(objects)
+    if box is not None:
+        for name in box.names():
+            box.take(name, folder)
+        numbers, begun = _without_rows(sweep, folder, numbers)
     per_point = sweep.rows // max(sweep.points, 1)
     with watching(progress) as see:
-        state = _State(len(numbers) * per_point if only is not None else sweep.rows, see)
+        whole = sweep.rows if only is None else (len(numbers) + len(begun)) * per_point
+        state = _State(whole, see)
+        if box is not None:
+            state.take = functools.partial(box.take, folder=folder)
         with _ray(task, address, retries) if engine == "ray" else _slurm(task, slurm or {}, retries) as cluster:
             stride = max(len(numbers) // PILOT, 1)
-            pilot = cluster.pilot(numbers[::stride][:PILOT]) if len(numbers) else Done(0, 0, 0, 0.0, 0)
+            first = numbers[::stride][:PILOT]
+            pilot = cluster.pilot(first) if len(numbers) else Done(0, 0, 0, 0.0, 0)
             each = pilot.seconds / min(PILOT, max(len(numbers), 1))
             size = int(min(max(batch_seconds / max(each, 1e-9), 1), LARGEST))
-            # The pilot's own rows are found by the batches, and counted there.
-            state.added, state.failed, state.before = pilot.added, pilot.failed, -pilot.added
+            state.add(pilot)
+            if box is None:
+                # The pilot's own rows are found by the batches, and counted there.
+                state.before = -pilot.added
+            elif pilot.files:
+                ran = set(first)
+                numbers = [number for number in numbers if number not in ran]
             cluster.all(batches(numbers, size) if len(numbers) else iter(()), pilot.memory, state)
     # Ends what machines that died have left: their journals become files.
-    sweep.run(folder, only=[], progress=False)
+    rest = sweep.run(folder, only=begun, progress=False)
+    state.added, state.before, state.failed = state.added + rest.added, state.before + rest.before, state.failed + rest.failed
     if state.lost:
-        first = sweep.point(state.lost[0])
-        what = f"{len(state.lost)} points ended the process that ran them {retries + 1} times, the first: {first}"
+        lost = sweep.point(state.lost[0])
+        what = f"{len(state.lost)} points ended the process that ran them {retries + 1} times, the first: {lost}"
         raise Error(what, file=sweep.file, hint="all other points have their rows; run this one alone")
     return Swept(Store(folder), "done", state.added, state.before, state.failed)
 
@@ -174,7 +255,7 @@ class _ray:
         try:
             import ray
         except ImportError as error:
-            raise Error(f"this Python has no ray: {sys.executable}", hint="pip install 'baton-workbench[ray]'") from error
+            raise Error(f"this Python has no ray: {sys.executable}", hint="pip install ray") from error
         self.ray, self.task, self.address, self.retries = ray, task, address, retries
         self.owns = False
 
@@ -258,8 +339,7 @@ class _slurm:
         try:
             import submitit
         except ImportError as error:
-            hint = "pip install 'baton-workbench[slurm]'"
-            raise Error(f"this Python has no submitit: {sys.executable}", hint=hint) from error
+            raise Error(f"this Python has no submitit: {sys.executable}", hint="pip install submitit") from error
         self.task, self.retries = task, retries
         parameters = dict(parameters)
         logs = parameters.pop("folder", f"{task.folder}.jobs")
@@ -319,6 +399,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("space", metavar="SPACE.toml")
     parser.add_argument("--engine", choices=ENGINES, required=True)
     parser.add_argument("--address", help="Ray's cluster")
+    parser.add_argument("--objects", metavar="URL", help="object storage for rows, if machines share no file system")
     parser.add_argument("--store", metavar="DIR")
     parser.add_argument("--jobs", type=int)
     parser.add_argument("--retry", action="store_true")
@@ -327,6 +408,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sweep = Sweep.load(options.space)
         folder = options.store or sweep.store
         extra = {"address": options.address} if options.engine == "ray" else {}
+        extra["objects"] = options.objects
         swept = run(sweep, folder, options.engine, jobs=options.jobs, retry=options.retry, **extra)
     except Error as error:
         print(f"error: {error}", file=sys.stderr)

@@ -123,7 +123,7 @@ def _altair() -> Any:
         import vl_convert  # noqa: F401
     except ImportError as error:
         what = f"a page needs altair and vl-convert-python, which this Python lacks: {sys.executable}"
-        raise Error(what, hint="pip install 'baton-workbench[report]'") from error
+        raise Error(what, hint="pip install 'altair>=5.5' vl-convert-python") from error
     return altair
 
 

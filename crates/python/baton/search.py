@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -26,6 +27,10 @@ BATCH = 16
 FRESH = 1_000_001
 """The first seed of runs that confirm a design."""
 
+SHARES = (16, 4)
+"""With `prune`, the shares of a whole run after which a combination may be given up: a sixteenth, a quarter."""
+PACKAGES = {"optuna": "'optuna>=5'", "SALib": "'SALib>=1.5'", "sklearn": "scikit-learn"}
+"""What pip calls modules."""
 SAMPLERS = ("auto", "tpe", "cma-es", "nsga2", "random")
 
 
@@ -92,6 +97,10 @@ class Found:
     """Different combinations that a constraint or a bound excludes."""
     failed: dict[str, int]
     """Reasons of failing points, and how many points gave each."""
+    pruned: int
+    """Proposed combinations that were given up after a short run."""
+    work: float
+    """Runs of combinations, a short run counted as the share of `prune` that it had."""
     end: str
     """`still`: the front no longer moved; `trials`: as many as were asked for; `all`: the whole space."""
     store: str
@@ -112,7 +121,7 @@ def needed(module: str) -> Any:
         return __import__(module)
     except ImportError as error:
         what = f"a search needs {module}, which this Python lacks: {sys.executable}"
-        raise Error(what, hint="pip install 'baton-workbench[search]'") from error
+        raise Error(what, hint=f"pip install {PACKAGES.get(module, module)}") from error
 
 
 def _sampler(name: str, goals: Sequence[Goal], seed: int, categories: bool) -> Any:
@@ -145,6 +154,7 @@ def search(
     trials: int = 400,
     patience: int = 100,
     seed: int = 1,
+    prune: str | None = None,
     store: str | os.PathLike[str] | None = None,
     jobs: int | None = None,
     progress: bool | Callable[[Progress], object] | None = None,
@@ -156,6 +166,9 @@ def search(
     - `sampler`: `tpe`, `cma-es`, `nsga2` or `random`. Left out: `tpe`, or `nsga2` for several goals.
     - `trials`: the most combinations to propose; `patience`: the search ends when as many have not moved the front.
     - `seed`: of the sampler. The same seed proposes the same combinations, on any number of CPUs.
+
+    - `prune`: a whole number in the space's `set` that says how long a run lasts, such as `cycles`. Each combination first runs to
+      a sixteenth and to a quarter of it, and is given up if it is then worse than half of those that ran to the end.
 
     An axis of numbers is searched along its values in the order of the file; an axis of texts has no order.
     """
@@ -169,11 +182,57 @@ def search(
     folder = os.fspath(sweep.store if store is None else store)
     columns = dict.fromkeys([*(goal.column for goal in goals), *(need.column for need in needs)])
     designs = Designs(sweep, folder, list(columns), jobs=jobs, progress=progress)
-    return _Search(designs, goals, needs, sampler, seed).run(trials, patience)
+    rungs = [] if prune is None else _rungs(sweep, folder, prune, goals, sampler, jobs)
+    return _Search(designs, goals, needs, sampler, seed, rungs).run(trials, patience)
+
+
+def shortened(sweep: Sweep, key: str, share: int) -> Sweep | None:
+    """The space with a `share`-th of a whole number in its `set`. None if the number is too small for that."""
+    number = re.compile(rf'^(\s*"?{re.escape(key)}"?\s*=\s*)([0-9][0-9_]*)(\s*(?:#.*)?)$')
+    lines, table = sweep.text.split("\n"), ""
+    for at, line in enumerate(lines):
+        if line.lstrip().startswith("["):
+            table = line.strip()
+        found = number.match(line) if table.startswith("[set]") else None
+        if found:
+            whole = int(found.group(2).replace("_", ""))
+            if whole < share:
+                return None
+            lines[at] = f"{found.group(1)}{whole // share}{found.group(3)}"
+            return Sweep.of("\n".join(lines), sweep.file, sweep.seeds if sweep.has_seeds else None)
+    what = f"`set` has no line `{key} = NUMBER` with a whole number, by which runs could be shortened"
+    raise Error(what, file=sweep.file, key="prune", hint="prune by cycles or iterations")
+
+
+@dataclass(frozen=True)
+class _Rung:
+    """Short runs of combinations."""
+
+    share: int
+    designs: Designs
+
+
+def _rungs(sweep: Sweep, folder: str, key: str, goals: Sequence[Goal], sampler: str, jobs: int | None) -> list[_Rung]:
+    if len(goals) > 1:
+        raise Error("combinations can be given up early in a search for one goal only", key="prune")
+    if sampler == "cma-es":
+        raise Error("cma-es needs every combination of its generations; expected tpe or random", key="prune")
+    if goals[0].column not in sweep.metrics:
+        raise Error(f"`{goals[0].column}` is a setting, which a short run tells no sooner", key="prune")
+    short = [(share, shortened(sweep, key, share)) for share in SHARES]
+    columns = [goals[0].column]
+    # A store of its own for each: the space's store has whole runs only.
+    return [
+        _Rung(share, Designs(space, f"{folder}.{key}-{share}", columns, jobs=jobs, progress=False))
+        for share, space in short
+        if space is not None
+    ]
 
 
 class _Search:
-    def __init__(self, designs: Designs, goals: list[Goal], needs: list[Need], sampler: str, seed: int) -> None:
+    def __init__(
+        self, designs: Designs, goals: list[Goal], needs: list[Need], sampler: str, seed: int, rungs: Sequence[_Rung] = ()
+    ) -> None:
         optuna = needed("optuna")
         optuna.logging.set_verbosity(optuna.logging.ERROR)
         self.designs, self.goals, self.needs = designs, goals, needs
@@ -188,8 +247,12 @@ class _Search:
             )
         self.cma = sampler == "cma-es"
         made = _sampler(sampler, goals, seed, not all(ordered.values()))
-        self.study = optuna.create_study(directions=["minimize"] * len(goals), sampler=made)
-        self.fails = optuna.trial.TrialState.FAIL
+        pruner = optuna.pruners.MedianPruner(n_startup_trials=BATCH, n_min_trials=BATCH) if rungs else optuna.pruners.NopPruner()
+        self.study = optuna.create_study(directions=["minimize"] * len(goals), sampler=made, pruner=pruner)
+        self.fails, self.given_up = optuna.trial.TrialState.FAIL, optuna.trial.TrialState.PRUNED
+        self.rungs = rungs
+        self.pruned = 0
+        self.ran: set[tuple[int, int]] = set()
         self.good: dict[int, Design] = {}
         self.excluded: set[int] = set()
         self.failed: dict[int, str] = {}
@@ -201,7 +264,9 @@ class _Search:
         while proposed < trials:
             asked = [self.study.ask(self.axes) for _ in range(min(BATCH, trials - proposed))]
             numbers = [sweep.number([trial.params[name] for name in self.axes]) for trial in asked]
-            for trial, design in zip(asked, self.designs.get(numbers)):
+            left = self.prune(list(zip(asked, numbers)))
+            for (trial, _), design in zip(left, self.designs.get([number for _, number in left])):
+                self.note(1, design)
                 self.tell(trial, design)
             proposed += len(asked)
             now = [design.number for design in front(list(self.good.values()), self.goals)]
@@ -218,7 +283,32 @@ class _Search:
             reasons[reason] = reasons.get(reason, 0) + 1
         found = [self.good[number] for number in best]
         excluded = len(self.excluded)
-        return Found(self.goals, found, proposed, len(self.good), excluded, reasons, end, self.designs.store)
+        work = sum(1 / share for _, share in self.ran)
+        store = self.designs.store
+        return Found(self.goals, found, proposed, len(self.good), excluded, reasons, self.pruned, work, end, store)
+
+    def note(self, share: int, design: Design) -> None:
+        """Counts a run of this share of the whole length, unless the combination had it before."""
+        if design.point:
+            self.ran.add((design.number, share))
+
+    def prune(self, asked: list[tuple[Any, int]]) -> list[tuple[Any, int]]:
+        """Runs combinations for a short time, and gives up those that are behind. Returns the others."""
+        for rung in self.rungs:
+            left = []
+            designs = rung.designs.get([number for _, number in asked])
+            for (trial, number), design in zip(asked, designs):
+                self.note(rung.share, design)
+                # A combination without a figure yet runs on: only a whole run says why it has none.
+                if design.reason is None:
+                    trial.report(self.goals[0].loss(design), SHARES[0] // rung.share)
+                    if trial.should_prune():
+                        self.pruned += 1
+                        self.study.tell(trial, state=self.given_up)
+                        continue
+                left.append((trial, number))
+            asked = left
+        return asked
 
     def tell(self, trial: Any, design: Design) -> None:
         """Tells the sampler what a combination gave."""
@@ -301,6 +391,7 @@ def _options() -> argparse.ArgumentParser:
     parser.add_argument("--sampler", choices=SAMPLERS, default="auto", help="tpe, or nsga2 for several goals")
     parser.add_argument("--trials", metavar="N", type=int, default=400, help="the most combinations to propose (400)")
     parser.add_argument("--patience", metavar="N", type=int, default=100, help="end when so many did not move the front")
+    parser.add_argument("--prune", metavar="KEY", help="give up combinations that are behind at a fraction of KEY, as in cycles")
     parser.add_argument("--against", metavar="OTHER.toml", help="compare the best design with each point of this space")
     parser.add_argument("--seeds", metavar="N", type=int, default=10, help="fresh seeds for that (10)")
     parser.add_argument("--decides", metavar="METHOD", choices=("morris", "sobol"), help="which axes decide the goal?")
@@ -338,6 +429,7 @@ def _searched(options: argparse.Namespace) -> int:
         trials=options.trials,
         patience=options.patience,
         seed=options.seed,
+        prune=options.prune,
         store=options.store,
         jobs=options.jobs,
     )
@@ -354,6 +446,8 @@ def _searched(options: argparse.Namespace) -> int:
             "designs": found.designs,
             "excluded": found.excluded,
             "failed": found.failed,
+            "pruned": found.pruned,
+            "work": found.work,
             "end": found.end,
             "store": found.store,
             "against": [
@@ -364,7 +458,10 @@ def _searched(options: argparse.Namespace) -> int:
         return 0 if found.front else 1
     ends = {"still": "the front no longer moved", "trials": "as many as asked for", "all": "the whole space"}
     print(f"{', '.join(map(str, found.goals))}: {len(found.front)} best of {found.designs} designs")
-    print(f"{found.trials} trials ({ends[found.end]}), {found.excluded} combinations excluded; rows in {found.store}\n")
+    print(f"{found.trials} trials ({ends[found.end]}), {found.excluded} combinations excluded; rows in {found.store}")
+    if options.prune:
+        print(f"{found.pruned} trials given up early; the work was that of {found.work:.1f} whole runs of combinations")
+    print()
     for design in found.front:
         print(_shown(design, axes, columns))
     for reason, times in found.failed.items():

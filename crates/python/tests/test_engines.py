@@ -117,6 +117,48 @@ def test_job_arrays_fill_the_same_store(tmp_path: Path, undisturbed: list[tuple[
     assert rows(tmp_path / "s") == undisturbed
 
 
+def test_rows_come_through_object_storage(tmp_path: Path, undisturbed: list[tuple[Any, ...]]) -> None:
+    pytest.importorskip("submitit")
+    pytest.importorskip("pyarrow")
+    sweep, store, url = baton.Sweep.of(SPACE), tmp_path / "s", f"file://{tmp_path}/objects"
+    # A task of an earlier run put its rows there, and nobody took them; another row is in the store.
+    sweep.run(store, only=[5], progress=False)
+    task = engines.Task(SPACE, sweep.file, None, str(store), str(tmp_path), 1, url, engines._version(str(store)))
+    left = engines.sweep_batch(task, [0, 1, 2])
+    assert left.added == 12 and sorted(path.name for path in (tmp_path / "objects").iterdir()) == sorted(left.files)
+    slurm = {"cluster": "local", "folder": tmp_path / "logs"}
+    swept = sweep.run(store, engine="slurm", objects=url, batch_seconds=1, slurm=slurm)
+    assert (swept.added, swept.failed) == (192 - 16, 0)
+    assert rows(store) == undisturbed
+    assert list((tmp_path / "objects").iterdir()) == [] and not list(store.glob(".*"))
+    assert sweep.run(store, engine="slurm", objects=url, slurm=slurm).added == 0
+
+
+def test_object_storage_that_is_wrong_is_named(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    with pytest.raises(baton.Error, match="no object storage at nonsense://x") as caught:
+        baton.Sweep.of(SPACE).run(tmp_path / "s", engine="ray", objects="nonsense://x")
+    assert caught.value.key == "objects"
+    task = engines.Task(SPACE, str(tmp_path / "x.toml"), None, "", str(tmp_path), 1, f"file://{tmp_path}/o", "baton 0 of another tree")
+    with pytest.raises(baton.Error, match="the store is of `baton 0 of another tree`"):
+        engines.sweep_batch(task, [0])
+
+
+def test_any_file_system_of_pyarrow_will_do(tmp_path: Path) -> None:
+    fs = pytest.importorskip("pyarrow.fs")
+    from baton._objects import Objects
+
+    below = fs.SubTreeFileSystem(str(tmp_path), fs.LocalFileSystem())
+    for objects in (Objects.of(below, "bucket/rows"), Objects.of(fs._MockFileSystem(), "bucket/rows")):
+        (tmp_path / "file").write_bytes(b"x" * 3_000_000)
+        objects.put(str(tmp_path / "file"), "rows-a-0.parquet")
+        objects.put(str(tmp_path / "file"), "rows-a-0.parquet")
+        objects.put(str(tmp_path / "file"), "other")
+        assert objects.names() == ["rows-a-0.parquet"]
+        objects.take("rows-a-0.parquet", str(tmp_path))
+        assert objects.names() == [] and (tmp_path / "rows-a-0.parquet").stat().st_size == 3_000_000
+
+
 def test_a_store_that_a_machine_does_not_see_is_named(tmp_path: Path) -> None:
     task = engines.Task(SPACE, str(tmp_path / "x.toml"), None, str(tmp_path / "nowhere"), str(tmp_path), 1)
     with pytest.raises(baton.Error, match="does not see the store"):

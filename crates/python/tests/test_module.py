@@ -19,7 +19,7 @@ from baton import _figures
 LONG = {"chip": "ocor64", "lock": "ticket", "threads": 16, "iterations": 10**9, "no_trace": True}
 
 
-@pytest.mark.parametrize("name", ["", "._chip", "._commands", "._error", "._interval", "._store", "._sweep", ".engines", ".search"])
+@pytest.mark.parametrize("name", ["", "._chip", "._commands", "._error", "._interval", "._store", "._sweep", "._trace", ".engines", ".search"])
 def test_examples_of_docstrings(name: str) -> None:
     found = doctest.testmod(importlib.import_module("baton" + name))
     assert found.failed == 0
@@ -89,9 +89,24 @@ def test_every_figure_can_be_read() -> None:
     read(baton.noc(size="4x4", rate=0.05, cycles=300))
 
 
+def test_results_have_the_types_that_they_declare(tmp_path: Path) -> None:
+    trace = baton.Trace({"thread": [0, 1, 0, 1], "time_ns": [0, 5, 90, 95], "event": ["Acquire", "Acquire", "Release", "Release"], "address": [16, 32, 16, 32]})
+    folder = trace.save(tmp_path / "recording")
+    read(baton.whatif(folder, chip="sample-host", lock=["mcs", "clh"], seeds=2))
+    read(baton.read_profile(folder))
+    test = tmp_path / "T.litmus"
+    test.write_text("X86_64 T\n{ }\n P0 | P1 ;\n movl $1,(x) | movl (x),%eax ;\nexists (1:rax=1)\n")
+    for row in baton.litmus(test, runs=300, outcomes=True):
+        read(row)
+        assert row.outcomes
+
+
 def read(figures: object) -> None:
     """Reads each property, and each of its parts; whatever is not null has the type that is declared."""
     of = type(figures)
+    known = {name for name, _ in inspect.getmembers(of, lambda member: isinstance(member, property))}
+    of_json = {f"{name}_" if f"{name}_" in known else name for name in figures.to_dict()}  # type: ignore[attr-defined]
+    assert of_json <= known, f"{of.__name__} has {of_json - known} undeclared"
     for name, member in inspect.getmembers(of, lambda member: isinstance(member, property)):
         value = getattr(figures, name)
         declared = inspect.get_annotations(member.fget)["return"]

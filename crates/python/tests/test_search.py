@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -163,3 +164,37 @@ def test_intervals_are_students() -> None:
     low, high = stats.ttest_ind(a, b, equal_var=False).confidence_interval(0.95)
     assert half is not None
     assert (mean - half, mean + half) == pytest.approx((low, high), rel=0.05)
+
+
+# Runs of a number of cycles.
+LONG = SPACE.replace("iterations = 10", "cycles = 192_000").replace('"cycles", ', "")
+
+
+def test_combinations_that_are_behind_are_given_up(tmp_path: Path) -> None:
+    text = LONG.replace("cycles = 192_000", "cycles = 192_000  # of each run").replace("[axes]", "[axes]\nthink = [100, 200, 400, 800]")
+    sweep = baton.Sweep.of(text)
+    assert "cycles = 12000  # of each run" in (searching.shortened(sweep, "cycles", 16) or sweep).text
+    options: dict[str, Any] = {"trials": 96, "patience": 96, "sampler": "random"}
+    whole = searching.search(sweep, store=tmp_path / "whole", **options)
+    found = searching.search(sweep, store=tmp_path / "s", prune="cycles", **options)
+    assert found.pruned > 20 and found.work < whole.work
+    assert found.front[0].mean("rate") >= 0.97 * whole.front[0].mean("rate")
+    # The same seed gives up the same combinations; the space's store has whole runs only.
+    again = searching.search(sweep, store=tmp_path / "s", prune="cycles", **options)
+    assert (again.front[0].number, again.pruned) == (found.front[0].number, found.pruned)
+    assert set(baton.Store(tmp_path / "s").table().to_dict()["cycles"]) == {192_000}
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"prune": "iterations"}, "`set` has no line `iterations = NUMBER`"),
+        ({"prune": "cycles", "maximize": ["rate"], "minimize": ["flit_hops"]}, "one goal only"),
+        ({"prune": "cycles", "minimize": ["threads"]}, "`threads` is a setting"),
+    ],
+)
+def test_what_cannot_be_pruned_is_refused(tmp_path: Path, options: dict[str, Any], said: str) -> None:
+    sweep = baton.Sweep.of(LONG)
+    with pytest.raises(baton.Error, match=said) as caught:
+        searching.search(sweep, store=tmp_path / "s", **options)
+    assert caught.value.key == "prune"
