@@ -268,7 +268,8 @@ class _ray:
                     host, _, port = self.address.partition(":")
                     socket.create_connection((host, int(port)), timeout=10).close()
                 ray.init(address=self.address, log_to_driver=False, logging_level="ERROR")
-            except (OSError, ValueError, RuntimeError) as error:
+            # Ray raises a plain Exception if its own processes take too long to start.
+            except Exception as error:
                 raise Error(f"no cluster of Ray: {error}", key="address") from error
             self.owns = True
         self.put = ray.put(self.task)
