@@ -66,8 +66,9 @@ class Store:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = os.fspath(path)
         """The folder."""
-        # A folder that is no store is refused here.
-        _baton.table(self.path, "false", [])
+        if not os.path.isfile(os.path.join(self.path, "store.json")):
+            # Says why the folder is no store. Reading a store takes longer than looking for its file.
+            _baton.table(self.path, "false", [])
 
     def table(self, where: str | None = None, columns: Sequence[str] = ()) -> Table:
         """Its rows, or those in which a condition holds, as in `"threads > 4 and failure == 'none'"`.
