@@ -71,6 +71,10 @@ fn requests_of_a_gone_thread_stand_aside() {
         })
         .collect();
     assert_eq!(turns, [7, 8, 7, 8]);
+    // With one line, the requests of a second thread stay and are waited for.
+    let mut one = new(1);
+    [of(3, 7), of(3, 8), of(3, 9)].into_iter().for_each(|waiting| one.push(waiting));
+    assert_eq!((lines(&one), one.ahead(lane, 3, 9)), (vec![vec![8, 9], vec![7]], 2));
     // Without a line to stand in they stay, and are waited for.
     let mut none = new(0);
     [of(3, 7), of(3, 8)].into_iter().for_each(|waiting| none.push(waiting));
@@ -87,6 +91,20 @@ fn buffers_have_turns_and_contexts_in_them() {
     assert_eq!(picks(&mut here, 6), [(0, 2), (4, 0), (0, 5), (4, 0), (0, 2), (4, 0)]);
     let mut here = buffers(Sharing::All, Schedule::RoundRobin, &requests);
     assert_eq!(picks(&mut here, 3), [(0, 0), (4, 0), (0, 0)]);
+    // More contexts than a word has bits.
+    let requests = [200, 5, 63, 64, 127, 130].map(|cpu| (Enqueue, 0, cpu));
+    let mut here = buffers(Sharing::Context, Schedule::RoundRobin, &requests);
+    let in_turn: Vec<usize> = picks(&mut here, 7).into_iter().map(|(_, line)| line).collect();
+    assert_eq!(in_turn, [5, 63, 64, 127, 130, 200, 5]);
+    here.remove(0, |waiting| [64, 200].contains(&waiting.request.cpu), |_| ());
+    let left: Vec<usize> = (0..4)
+        .filter_map(|_| {
+            let picked = here.pick()?;
+            here.turn(picked);
+            here.pop(picked, 0).map(|waiting| waiting.request.cpu as usize)
+        })
+        .collect();
+    assert_eq!((left, here.pick(), here.len()), (vec![63, 127, 130, 5], None, 0));
 }
 
 #[test]

@@ -25,30 +25,36 @@ fn parallel(bench: &mut Bench) -> QueueId {
 }
 
 /// A thread that has had its share of a round when the queue moves has no other one before the rest
-/// have had theirs.
+/// have had theirs. The scheduler's turn does not decide: each of the two lines is looked at first.
 #[test]
 fn the_turn_of_a_round_comes_along() {
-    let (mut old, mut new) = (Bench::new(&settings()), Bench::new(&settings()));
-    let queue = parallel(&mut old);
-    for (cpu, weight) in [(1, 1), (2, 3)] {
-        bind(&mut old, cpu, queue, weight, 8).expect("bound");
+    for pause in 10..14 {
+        let (mut old, mut new) = (Bench::new(&settings()), Bench::new(&settings()));
+        let queue = parallel(&mut old);
+        for (cpu, weight) in [(1, 1), (2, 3)] {
+            bind(&mut old, cpu, queue, weight, 8).expect("bound");
+        }
+        for (item, cpu) in [(0, 1), (1, 2)] {
+            now(&mut old, 0, send(queue, item, 0, Of::None));
+            assert_eq!(taken(&mut old, cpu, queue).word, item);
+        }
+        let queue = moves(&mut old, queue, &mut new, parallel);
+        let first = new.at(new.now, 1, receive(queue));
+        new.run_to(new.now + pause);
+        for item in 2..4 {
+            let second = new.at(new.now, 2, receive(queue));
+            new.run_to(new.now + pause);
+            now(&mut new, 0, send(queue, item, 0, Of::None));
+            assert_eq!(
+                new.answer(second).map(|(_, said)| said),
+                Some(Ok(item)),
+                "three in each round are the second's"
+            );
+            assert_eq!(new.answer(first), None);
+        }
+        now(&mut new, 0, send(queue, 4, 0, Of::None));
+        assert_eq!(new.answer(first).map(|(_, said)| said), Some(Ok(4)));
     }
-    for (item, cpu) in [(0, 1), (1, 2)] {
-        now(&mut old, 0, send(queue, item, 0, Of::None));
-        assert_eq!(taken(&mut old, cpu, queue).word, item);
-    }
-    let queue = moves(&mut old, queue, &mut new, parallel);
-    let first = new.at(new.now, 1, receive(queue));
-    new.run_to(new.now + 10);
-    for item in 2..4 {
-        let second = new.at(new.now, 2, receive(queue));
-        new.run_to(new.now + 10);
-        now(&mut new, 0, send(queue, item, 0, Of::None));
-        assert_eq!(new.answer(second).map(|(_, said)| said), Some(Ok(item)), "three in each round are the second's");
-        assert_eq!(new.answer(first), None);
-    }
-    now(&mut new, 0, send(queue, 4, 0, Of::None));
-    assert_eq!(new.answer(first).map(|(_, said)| said), Some(Ok(4)));
 }
 
 /// Tokens keep their numbers, and the queue gives no number twice, whatever the new device has given.
@@ -82,12 +88,14 @@ fn tokens_come_along_and_none_is_given_twice() {
         let said = is_given(now(&mut new, 1, complete(queue, *stale)));
         assert_eq!(said, Some(Err(QueueRefusal::Token)), "{stale:?}");
     }
-    let next = taken(&mut new, 1, queue);
-    assert_eq!((next.word, given.contains(&next.token)), (4, false));
-    // The thread ends: what it has in hand is put back, in its order.
     assert_eq!(is_given(now(&mut new, 1, send(queue, 9, 0, Of::Last(foreign.token)))), Some(Err(QueueRefusal::Token)));
-    assert_eq!(is_given(now(&mut new, 1, complete(queue, held.token))), Some(Ok(0)));
     assert_eq!(is_given(now(&mut new, 3, complete(other, foreign.token))), Some(Ok(0)));
+    // The next token has the entry that the other queue's token had: it was used once here.
+    let next = taken(&mut new, 1, queue);
+    assert_eq!((next.word, next.token.0 & 0xffff), (4, foreign.token.0 & 0xffff));
+    assert!(!given.contains(&next.token), "{:?}", next.token);
+    // The thread ends: what it has in hand is put back, in its order.
+    assert_eq!(is_given(now(&mut new, 1, complete(queue, held.token))), Some(Ok(0)));
     new.step(Step::Retire, [subject(1).thread.into(), ANY_QUEUE, 0]);
     assert_eq!(new.count("put_back"), 1);
 }
@@ -144,6 +152,77 @@ fn a_reorder_buffer_comes_along() {
     now(&mut new, 2, send(to, 1, 1, Of::Last(again.token)));
     assert_eq!(new.answer(waits).map(|(_, said)| said), Some(Ok(1)));
     assert_eq!([0; 4].map(|_| taken(&mut new, 4, to).word), [20, 21, 22, 23]);
+}
+
+/// What a thread sent on for an item that is put back is void, if it has not left: the next thread
+/// sends on anew.
+#[test]
+fn what_a_thread_sent_on_ends_with_the_thread() {
+    let mut bench = Bench::new(&settings());
+    let queue = make(&mut bench, FlowOrder::Ordered, 16, 4, InHand::PutBack);
+    let to = make(&mut bench, FlowOrder::Directed, 16, 1, InHand::GiveUp);
+    [1, 2, 3].into_iter().for_each(|cpu| _ = bind(&mut bench, cpu, queue, 1, 2).expect("bound"));
+    bind(&mut bench, 4, to, 1, 16).expect("bound");
+    (0..2).for_each(|item| _ = now(&mut bench, 0, send(queue, item, 1, Of::None)));
+    let (a, b) = (taken(&mut bench, 1, queue), taken(&mut bench, 2, queue));
+    now(&mut bench, 2, send(to, 10, 1, Of::More(b.token)));
+    bench.step(Step::Retire, [subject(2).thread.into(), ANY_QUEUE, 0]);
+    let again = taken(&mut bench, 3, queue);
+    assert_eq!(again.word, b.word);
+    let sent: Vec<_> =
+        (0..4).map(|item| is_given(now(&mut bench, 3, send(to, item, 1, Of::More(again.token))))).collect();
+    assert_eq!(sent, [Some(Ok(0)); 4], "the slot is empty again");
+    now(&mut bench, 3, complete(queue, again.token));
+    now(&mut bench, 1, complete(queue, a.token));
+    assert_eq!([0; 4].map(|_| taken(&mut bench, 4, to).word), [0, 1, 2, 3]);
+    assert_eq!(now(&mut bench, 4, receive(to)), None);
+}
+
+/// While queues are closed, nothing enters one of them: not an item, not one that is sent on for a
+/// closed queue's token, and not one that a releaser brings.
+#[test]
+fn nothing_enters_a_closed_queue() {
+    for closed in 0..2 {
+        let mut bench = Bench::new(&settings());
+        let queue = make(&mut bench, FlowOrder::Ordered, 16, 4, InHand::GiveUp);
+        let to = make(&mut bench, FlowOrder::Directed, 16, 1, InHand::GiveUp);
+        bind(&mut bench, 1, queue, 1, 1).expect("bound");
+        now(&mut bench, 0, send(queue, 0, 1, Of::None));
+        let held = taken(&mut bench, 1, queue);
+        now(&mut bench, 1, send(to, 9, 1, Of::More(held.token)));
+        let count = |bench: &Bench, queue| {
+            let slot = bench.device.0.storage.find(queue).expect("its slot");
+            bench.device.0.flows.get(slot).expect("with flows").items()
+        };
+        assert_eq!(count(&bench, to), 1, "the first slot's item leaves at once");
+        let closes = [queue, to][closed];
+        bench.step(Step::Close, [closes.0.into(), 0, 0]);
+        let sent = [(1, send(to, 5, 1, Of::Last(held.token))), (2, send(closes, 6, 1, Of::None))];
+        let sent = sent.map(|(cpu, asked)| bench.at(bench.now, cpu, asked));
+        bench.run_to(bench.now + 1000);
+        assert_eq!(sent.map(|number| bench.answer(number)), [None; 2]);
+        assert_eq!(count(&bench, closes), closed);
+        bench.step(Step::Open, [closes.0.into(), 0, 0]);
+        bench.run_to(bench.now + 1000);
+        assert_eq!(sent.map(|number| bench.answer(number).map(|(_, said)| said)), [Some(Ok(0)); 2]);
+    }
+    // What was sent on before the next queue is closed stays in its slot.
+    let mut bench = Bench::new(&settings());
+    let queue = make(&mut bench, FlowOrder::Ordered, 16, 4, InHand::GiveUp);
+    let to = make(&mut bench, FlowOrder::Directed, 16, 1, InHand::GiveUp);
+    [1, 2].into_iter().for_each(|cpu| _ = bind(&mut bench, cpu, queue, 1, 1).expect("bound"));
+    bind(&mut bench, 4, to, 1, 1).expect("bound");
+    (0..2).for_each(|item| _ = now(&mut bench, 0, send(queue, item, 1, Of::None)));
+    let (a, b) = (taken(&mut bench, 1, queue), taken(&mut bench, 2, queue));
+    now(&mut bench, 2, send(to, 9, 1, Of::Last(b.token)));
+    bench.step(Step::Close, [to.0.into(), 0, 0]);
+    now(&mut bench, 1, complete(queue, a.token));
+    // Other requests give the releaser cycles to act in.
+    now(&mut bench, 0, send(queue, 2, 1, Of::None));
+    let slot = bench.device.0.storage.find(to).expect("its slot");
+    assert_eq!(bench.device.0.flows.get(slot).expect("with flows").items(), 0, "the releaser waits");
+    bench.step(Step::Open, [to.0.into(), 0, 0]);
+    assert_eq!(taken(&mut bench, 4, to).word, 9);
 }
 
 /// A closed queue keeps every request waiting, also those that would not wait, and its releaser.
