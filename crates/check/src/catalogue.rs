@@ -322,7 +322,9 @@ macro_rules! segments_suite {
     )*};
 }
 
-/// Makes tests of the contracts of the queue with flows in memory in the world `$world`.
+/// Makes tests of the contracts of the queue with flows in memory in the world `$world`; or, with
+/// `steps`, of its steps one by one. The contracts then are ignored, and are run by
+/// `cargo test --workspace --test loom -- --ignored flows`.
 #[macro_export]
 macro_rules! flow_suite {
     ($world:ty) => {
@@ -330,7 +332,22 @@ macro_rules! flow_suite {
             use super::*;
             type Queue = ::baton_sync::flow::soft::Soft<<$world as $crate::world::World>::M>;
 
-            $crate::contract_tests! { flow, $world, Queue: atomic parallel directed ordered }
+            $crate::contract_tests! { flow, $world, Queue: atomic parallel directed ordered two_send }
+        }
+    };
+    (steps $world:ty) => {
+        mod soft {
+            use super::*;
+            type Queue = ::baton_sync::flow::soft::Soft<<$world as $crate::world::World>::M>;
+
+            $crate::contract_tests! { flow, $world, Queue: two_send another_comes handed_on comes_meanwhile moves_on }
+
+            mod long {
+                use super::*;
+                $crate::contract_tests! {
+                    #[ignore = "takes minutes"] flow, $world, Queue: atomic parallel directed ordered
+                }
+            }
         }
     };
 }

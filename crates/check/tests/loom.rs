@@ -170,6 +170,10 @@ mod segments {
     baton_check::segments_suite!(baton_check::world::Loom; of_one 1, of_two 2);
 }
 
+mod flows {
+    baton_check::flow_suite!(steps baton_check::world::Loom);
+}
+
 mod once {
     baton_check::once_suite!(baton_check::world::Loom);
 }

@@ -122,6 +122,20 @@ fn a_capture_goes_through_queues_with_flows() {
     assert!(said.contains("expected --kind, or --queue flows"), "{said}");
 }
 
+/// The runs check that each packet comes once, and the order that is kept.
+#[test]
+fn packets_of_flows_go_without_a_queue_with_flows() {
+    let run = ["--workload", "flows", "--threads", "8", "--iterations", "40", "--zipf", "0.9", "--queue"];
+    for (queue, kind) in
+        [("plain", "parallel"), ("plain-qmd", "parallel"), ("sharded", "atomic"), ("reorder", "ordered")]
+    {
+        let result = json(&[&run[..], &[queue, "--kind", kind]].concat());
+        assert!(measured(&result, "p99_cycles") > 0.0 && result["algorithm"].as_str() == Some(queue), "{queue}");
+    }
+    let said = refused(&[&run[..], &["sharded"]].concat());
+    assert!(said.contains("expected --kind atomic"), "{said}");
+}
+
 #[test]
 fn rows_are_learnt_from() {
     let Some(folder) = samples("rows_are_learnt_from") else { return };

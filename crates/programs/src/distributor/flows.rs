@@ -124,7 +124,7 @@ impl<M: Machine, F: FlowQueue<M>> Hand for Flows<M, F> {
         }
         let (worker, mut count) = (worker as usize, 0);
         loop {
-            let item = self.queue.receive(self.wait);
+            let item = self.queue.receive(worker as u32, self.wait);
             let job = item.word;
             if job != LAST {
                 self.note(item.flow, job);

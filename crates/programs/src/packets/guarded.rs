@@ -82,14 +82,14 @@ impl FirewallSettings {
             wait,
         });
         let mut bodies: Vec<Body> = Vec::new();
-        let mut add = |part: fn(&Guarded<M, Q, F>)| {
+        let mut add = |part: fn(&Guarded<M, Q, F>, u32)| {
             let (me, guarded) = (bodies.len() as u32, guarded.clone());
-            bodies.push(Box::new(move || guarded.pool.run(me, || part(&guarded))));
+            bodies.push(Box::new(move || guarded.pool.run(me, || part(&guarded, me))));
         };
-        add(Guarded::source);
-        (0..filters).for_each(|_| add(Guarded::filter));
-        add(|guarded| guarded.drain(ANALYSER));
-        add(|guarded| guarded.drain(SINK));
+        add(|guarded, _| guarded.source());
+        (0..filters).for_each(|_| add(|guarded, me| guarded.filter(me - 1)));
+        add(|guarded, _| guarded.drain(ANALYSER));
+        add(|guarded, _| guarded.drain(SINK));
         Ok(Work { bodies, result: Box::new(move || guarded.judge()) })
     }
 }
@@ -124,13 +124,13 @@ impl<M: Machine, Q: RawQueue<M, Item = u64>, F: FlowQueue<M>> Guarded<M, Q, F> {
         self.ways.iter().for_each(|way| way.send(LAST, 0, self.wait));
     }
 
-    fn filter(&self) {
+    fn filter(&self, filter: u32) {
         Self::bind(&self.incoming);
         let (pool, blocks) = (&self.pool, self.pool.flow.blocks.min(HEADER));
         let pushes = [1 + self.filters, 2 + self.filters].map(|to| pool.flow.push_to(1, to));
         let (mut view, mut outcome) = (View::new(), Outcome::new(&self.input.rules));
         loop {
-            let item = self.incoming.receive(self.wait);
+            let item = self.incoming.receive(filter, self.wait);
             if item.word == LAST {
                 // SAFETY: (here and below) the item came from this queue.
                 unsafe { self.incoming.complete(item, self.wait) };
@@ -176,7 +176,7 @@ impl<M: Machine, Q: RawQueue<M, Item = u64>, F: FlowQueue<M>> Guarded<M, Q, F> {
         let whole = matches!(self.order, FlowOrder::Ordered | FlowOrder::Directed);
         let (mut last, mut late) = (vec![0; FLOWS], 0);
         loop {
-            let item = queue.receive(self.wait);
+            let item = queue.receive(0, self.wait);
             let (word, flow) = (item.word, item.flow);
             // SAFETY: the item came from this queue.
             unsafe { queue.complete(item, self.wait) };

@@ -86,7 +86,7 @@ unsafe impl<M: Machine> FlowQueue<M> for DeviceFlows<M> {
         self.ask(self.queue, Direction::Enqueue, wait, |to| FlowRequest::Send { to, item, flow, of: Of::None });
     }
 
-    fn receive(&self, wait: Wait) -> InHand {
+    fn receive(&self, _: u32, wait: Wait) -> InHand {
         let Given { word, flow, token } =
             self.ask(self.queue, Direction::Dequeue, wait, |from| FlowRequest::Receive { from });
         // The device orders nothing after a dequeue: the fence makes visible what the producer, or

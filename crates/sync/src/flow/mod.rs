@@ -68,6 +68,18 @@ pub struct InHand {
     token: u64,
 }
 
+impl InHand {
+    /// An item that a queue gives out; the queue knows it by `token`.
+    pub fn new(word: u64, flow: u16, token: u64) -> InHand {
+        InHand { word, flow, token }
+    }
+
+    /// What the queue knows the item by.
+    pub fn token(&self) -> u64 {
+        self.token
+    }
+}
+
 /// A queue in the machine's memory that several threads use.
 pub type SharedQueue<M, Q> = Arc<Owned<M, Q>>;
 
@@ -95,8 +107,9 @@ pub unsafe trait FlowQueue<M: Machine>: Send + Sync + Sized + 'static {
     fn send(&self, word: u64, flow: u16, wait: Wait);
 
     /// Takes an item; waits while there is none for the calling thread. A thread has at most one
-    /// item of a queue in hand at a time.
-    fn receive(&self, wait: Wait) -> InHand;
+    /// item of a queue in hand at a time. `consumer` is the thread's number among the queue's
+    /// consumers, from 0.
+    fn receive(&self, consumer: u32, wait: Wait) -> InHand;
 
     /// Gives back an item that the thread is done with.
     ///

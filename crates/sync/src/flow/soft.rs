@@ -122,8 +122,9 @@ impl<M: Machine> Buckets<M> {
         // Release: the consumer that finds the node sees its item.
         next.store(node as u32, Release);
         M::wake::<u32>(next, u32::MAX, wait);
-        // AcqRel: the consumer that gets the bucket sees all that was done with it before.
-        if bucket.items.fetch_add(1, AcqRel) == 0 {
+        // Acquire: after the bucket's last consumer, whose count this one follows; the ring hands on to
+        // the next consumer what that one has written. The item is published by `next` alone.
+        if bucket.items.fetch_add(1, Acquire) == 0 {
             put(&self.ready, at, wait);
         }
     }
@@ -152,8 +153,8 @@ impl<M: Machine> Buckets<M> {
     }
 
     fn complete(&self, at: u64, wait: Wait) {
-        // One less, modulo 2^32. AcqRel: see `send`.
-        if self.buckets[at as usize].items.fetch_add(u32::MAX, AcqRel) > 1 {
+        // One less, modulo 2^32. Release: see `send`.
+        if self.buckets[at as usize].items.fetch_add(u32::MAX, Release) > 1 {
             put(&self.ready, at as usize, wait);
         }
     }
@@ -240,8 +241,8 @@ impl<M: Machine> Line<M> {
         unsafe { slot.output.write(|to| to.write(output)) };
         // Release: the thread that moves outputs on sees the output.
         slot.done.store(at + 1, Release);
-        // SeqCst, here and below: of two threads of which one is done and the other has looked for
-        // the last time, one sees what the other did.
+        // SeqCst: of two threads with neighbouring positions, one sees that the other one is done, or
+        // that the other one's output has left.
         M::fence(SeqCst);
         // A thread that finds `moving` set leaves the output to the one that has set it. That one
         // clears it by an exchange that reads what this thread wrote (AcqRel), and looks again.
@@ -255,15 +256,20 @@ impl<M: Machine> Line<M> {
                 // Release: the slot's next user writes behind the read.
                 self.left.0.store(left + 1, Release);
                 M::wake::<u64>(&self.left.0, u32::MAX, wait);
+                // C11: the fence above suffices, as each position's thread looks behind it, and what
+                // it leaves to this thread is read by the exchange below. Without this fence all
+                // tests pass; its cycles are part of the figures of `docs/reference/qmd.md`.
                 M::fence(SeqCst);
             }
+            // C11: the next thread that sets `moving` must see `left`, or it sends an output again:
+            // Release. Loom, whose fences order more than C11's, shows so without the fence above.
             self.moving.0.swap(0, AcqRel);
         }
     }
 
     fn next_is_done(&self) -> bool {
-        // Acquire, both: the output, and the outputs that left before.
-        let left = self.left.0.load(Acquire);
+        // Relaxed: a thread that then sets `moving` sees the last value. Acquire: the output.
+        let left = self.left.0.load(Relaxed);
         self.slot(left).done.load(Acquire) == left + 1
     }
 }
@@ -319,7 +325,7 @@ unsafe impl<M: Machine> FlowQueue<M> for Soft<M> {
         }
     }
 
-    fn receive(&self, wait: Wait) -> InHand {
+    fn receive(&self, _: u32, wait: Wait) -> InHand {
         let ((word, flow), token) = match &self.kind {
             // SAFETY: any number of threads may dequeue.
             Kind::Plain(ring) => (unsafe { ring.dequeue(wait) }, 0),

@@ -7,14 +7,21 @@
 //! threads have a flow: the numbers must rise. At the collector of an ordered queue they must rise
 //! too.
 
+mod beside;
+mod draw;
+
+pub use draw::FlowShares;
+
 use crate::timing::{Figure, Spans};
-use crate::{Body, Knobs, Probe, Refused, Shared, Team, Think, Workload, WorkloadInfo, expect, share, xorshift};
+use crate::{Body, Knobs, Probe, Refused, Shared, Team, Think, Workload, WorkloadInfo, expect, share};
 use baton_machine::Ordering::SeqCst;
 use baton_machine::units::Cycles;
 use baton_machine::{Atomic, Clock, Machine, OwnedSlice, Slot, Wait};
 use baton_sync::flow::device::DeviceFlows;
 use baton_sync::flow::soft::Soft;
 use baton_sync::flow::{FLOW_QUEUES, FlowOrder, FlowQueue, InHand, Shape, device, soft};
+use beside::{BESIDE, PLAIN, PLAIN_DEVICE, Plain, PlainDevice, REORDER, Reorder, SHARDED, Sharded};
+use draw::Draw;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The settings of the workload.
@@ -111,56 +118,6 @@ impl Seen {
     }
 }
 
-/// The share of the packets that each flow has.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FlowShares {
-    /// For each flow, the share of this flow and of those before, out of 2^32.
-    up_to: Vec<u64>,
-}
-
-impl FlowShares {
-    /// Flow k of `flows`, from 0, has a share as 1 / (k + 1) to the power `zipf`, and flow 0 has
-    /// the share `elephant` beyond that.
-    ///
-    /// # Errors
-    /// There is no flow, or more than 65,536 flows.
-    pub fn new(flows: u32, zipf: f64, elephant: f64) -> Result<FlowShares, Refused> {
-        if flows == 0 || flows > 1 << 16 {
-            return Err(Refused::because(format!("{flows} flows; expected 1 to 65536")));
-        }
-        let weight = |flow: u32| f64::from(flow + 1).powf(-zipf);
-        let sum: f64 = (0..flows).map(weight).sum();
-        let mut before = elephant;
-        let up_to = (0..flows).map(|flow| {
-            before += (1.0 - elephant) * weight(flow) / sum;
-            (before * (1u64 << 32) as f64) as u64
-        });
-        Ok(FlowShares { up_to: up_to.collect() })
-    }
-
-    /// The flow of a packet that drew `lot`.
-    pub fn flow(&self, lot: u32) -> u16 {
-        self.up_to.partition_point(|&up_to| up_to <= u64::from(lot)).min(self.up_to.len() - 1) as u16
-    }
-}
-
-/// Draws flows by their shares.
-struct Draw<'a> {
-    shares: &'a FlowShares,
-    state: u64,
-}
-
-impl<'a> Draw<'a> {
-    fn new(shares: &'a FlowShares, seed: u64, producer: u32) -> Draw<'a> {
-        let seed = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ u64::from(producer + 1) << 32;
-        Draw { shares, state: seed | 1 }
-    }
-
-    fn flow(&mut self) -> u16 {
-        self.shares.flow((xorshift(&mut self.state) >> 32) as u32)
-    }
-}
-
 /// One run's queues and memory.
 struct FlowRun<M: Machine, Q: FlowQueue<M>> {
     settings: FlowSettings,
@@ -229,7 +186,7 @@ impl<M: Machine, Q: FlowQueue<M>> FlowRun<M, Q> {
         let FlowSettings { think, spread, producers, shape, .. } = self.settings;
         let (mut think, mut seen) = (Think::new(think, spread, u64::from(producers + worker)), Seen::default());
         loop {
-            let item = self.queue.receive(self.wait);
+            let item = self.queue.receive(worker, self.wait);
             if item.word == LEAVE {
                 // SAFETY: (here and below) the item came from the queue.
                 unsafe { self.queue.complete(item, self.wait) };
@@ -294,7 +251,7 @@ impl<M: Machine, Q: FlowQueue<M>> FlowRun<M, Q> {
         let mut seen = Seen::default();
         let mut last = vec![[0; MOST_PRODUCERS]; self.settings.flows as usize];
         for _ in 0..self.total() {
-            let item = to.receive(self.wait);
+            let item = to.receive(0, self.wait);
             let packet = Packet::of(item.word);
             let before = &mut last[usize::from(item.flow)][packet.producer as usize];
             seen.disordered += u64::from(*before > packet.number);
@@ -410,6 +367,24 @@ pub fn chosen(knobs: &Knobs<'_>) -> bool {
     knobs.queue == soft::NAME || knobs.inputs.kind.is_some()
 }
 
+/// The queue that was chosen, as by [`shape`], or a queue of [`beside`].
+///
+/// # Errors
+/// No queue has this name, or the queue has another kind.
+fn any_shape(knobs: &Knobs<'_>) -> Result<(&'static str, Shape), Refused> {
+    let Some((queue, order)) = BESIDE.into_iter().find(|(queue, _)| *queue == knobs.queue) else {
+        return shape(knobs).map_err(|_| {
+            let names = FLOW_QUEUES.into_iter().chain(BESIDE.map(|(queue, _)| queue));
+            Refused::unknown("queue with flows", knobs.queue, names)
+        });
+    };
+    if knobs.inputs.kind.unwrap_or(FlowOrder::Parallel) != order {
+        let kind = format!("{order:?}").to_lowercase();
+        return Err(Refused::because(format!("--queue {queue} has one kind only; expected --kind {kind}")));
+    }
+    Ok((queue, Shape { order, capacity: knobs.capacity, window: knobs.inputs.window }))
+}
+
 /// Makes the team of [`FlowSettings`] at a queue by its name.
 #[derive(Clone, Copy)]
 pub struct Flows {
@@ -426,7 +401,7 @@ impl Workload for Flows {
     };
 
     fn choose(knobs: &Knobs<'_>) -> Result<Flows, Refused> {
-        let (queue, shape) = shape(knobs)?;
+        let (queue, shape) = any_shape(knobs)?;
         let (inputs, threads) = (&knobs.inputs, knobs.threads.unwrap_or(4));
         if threads < 3 {
             return Err(Refused::because("flows needs a producer, a worker and a collector: at least 3 threads"));
@@ -460,11 +435,20 @@ impl Workload for Flows {
     }
 
     fn team<M: Machine, P: Probe>(&self, wait: Wait, _: P) -> Result<Team, Refused> {
+        let settings = self.settings;
         match self.queue {
-            device::NAME => self.settings.team::<M, DeviceFlows<M>>(wait),
+            device::NAME => settings.team::<M, DeviceFlows<M>>(wait),
+            PLAIN => settings.team::<M, Plain<M>>(wait),
+            PLAIN_DEVICE => settings.team::<M, PlainDevice<M>>(wait),
+            SHARDED => {
+                // The window is the number of rings: one for each worker.
+                let shape = Shape { window: settings.workers as u16, ..settings.shape };
+                FlowSettings { shape, ..settings }.team::<M, Sharded<M>>(wait)
+            }
+            REORDER => settings.team::<M, Reorder<M>>(wait),
             _ => {
                 debug_assert_eq!(self.queue, soft::NAME);
-                self.settings.team::<M, Soft<M>>(wait)
+                settings.team::<M, Soft<M>>(wait)
             }
         }
     }
