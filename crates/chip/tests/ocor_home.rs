@@ -295,6 +295,27 @@ fn the_most_urgent_goes_first_and_releases_before_tries() {
     assert_eq!(served(&with(&[&on, &["ocor.places=1"]]), &ASKING), first_come);
 }
 
+/// The home takes in one request, so that the tries wait in the network. In a network of its own the
+/// release (the seventh request) passes them, with marks and without.
+#[test]
+fn a_release_in_a_network_of_its_own_passes_tries_that_wait_in_front_of_the_home() {
+    let plan = |settings: &[&str]| chip(64, settings).plan().expect("a coherent chip").network;
+    let usual = plan(&[]);
+    assert_eq!(plan(&["ocor.release_network=true"]), usual, "without OCOR nothing is known of releases");
+    let alone = ["ocor.enabled=true", "ocor.release_network=true"];
+    assert_eq!((usual.classes, plan(&alone).classes, plan(&alone).vcs), (3, 4, 4 * usual.vcs / 3));
+    for heeded in ["ocor.heeded=false", "ocor.heeded=true"] {
+        let turn = |settings: &[&str]| {
+            let order = served(&with(&[settings, &["home.places=1", heeded]]), &ASKING);
+            order.iter().position(|&place| place == 6).expect("the release is served")
+        };
+        let (usual, alone) = (turn(&alone[..1]), turn(&alone));
+        assert!(alone < usual && alone <= 3, "{heeded}: in turn {usual}, alone in turn {alone}");
+    }
+    // A home that takes in all of them serves them in order of arrival, whatever they came by.
+    assert_eq!(served(&alone, &ASKING), served(&alone[..1], &ASKING));
+}
+
 #[test]
 fn who_waits_is_passed_so_often_and_no_more() {
     // The second request has no mark, and all that come after it have one.

@@ -9,6 +9,7 @@
 use super::chip::Chip;
 use super::coherent::{Coherent, Placement, Topology};
 use super::device::{Devices, Link};
+use super::mechanism::Annotator;
 use baton_noc::Config;
 use baton_noc::topology::{GraphFile, GraphLink, TopologyConfig};
 
@@ -30,6 +31,12 @@ pub struct Plan {
     pub controllers: Vec<u32>,
     /// The node of each device that is attached to the network.
     pub devices: Vec<u32>,
+}
+
+/// The class of releases that travel in a virtual network of their own, in a network with `classes`
+/// classes: the last one.
+pub fn release_class(classes: u32) -> u8 {
+    (classes - 1) as u8
 }
 
 /// The class of requests to devices; answers and interrupts of devices have the next class. A chip
@@ -83,7 +90,9 @@ impl Plan {
             Some(devices) if tiles => tiles_of(coherent, count, &devices.placement, cores),
             _ => (first..own_ports).collect(),
         };
-        let classes = if devices.is_empty() { CLASSES } else { CLASSES + 2 };
+        let of_devices = if devices.is_empty() { 0 } else { 2 };
+        let of_releases = u32::from(coherent.mechanisms.active().has_release_network());
+        let classes = CLASSES + of_devices + of_releases;
         let config = Config {
             topology,
             vcs: classes * network.vcs,

@@ -17,7 +17,7 @@ use crate::lines::Sparse;
 use baton_chipfile::config::coherent::{self, Contention, DirectoryKind, HomePolicy, Inclusion};
 use baton_chipfile::config::device::Attachment;
 use baton_chipfile::config::mechanism::Annotator;
-use baton_chipfile::config::plan::{DEVICE_CLASS, Plan};
+use baton_chipfile::config::plan::{DEVICE_CLASS, Plan, release_class};
 use baton_chipfile::config::{Chip, CoresByKind, Private};
 use baton_coherence::{CoreSet, Policy};
 use baton_noc::{EndpointBound, NocError};
@@ -59,7 +59,7 @@ impl<S: CoreSet> Coherent<S> {
         let Some(floor) = chip.plan() else { unreachable!("a coherent chip has a floor plan") };
         let devices: Vec<_> =
             chip.devices.iter().flat_map(|devices| devices.each()).map(|one| one.attachment).collect();
-        let packets = PacketSpec::new(config, &devices);
+        let packets = PacketSpec::new(config, &devices, floor.network.classes);
         let router = router(config, &floor, &devices, &mut random);
         let net = Net::new(&router, chip.network_period().unwrap_or(1), packets.longest())?;
         let kinds = CoresByKind::new(chip);
@@ -86,14 +86,16 @@ fn router(config: &coherent::Coherent, floor: &Plan, devices: &[Attachment], ran
 }
 
 impl PacketSpec {
-    fn new(config: &coherent::Coherent, devices: &[Attachment]) -> PacketSpec {
-        let (network, inheritance) = (&config.network, config.mechanisms.active().inheritance());
+    fn new(config: &coherent::Coherent, devices: &[Attachment], classes: u32) -> PacketSpec {
+        let (network, mechanism) = (&config.network, config.mechanisms.active());
+        let inheritance = mechanism.inheritance();
         PacketSpec {
             control_flits: network.control_flits,
             data_flits: network.data_flits,
             devices: devices.iter().map(|device| (device.flits.unwrap_or(0), device.places.is_some())).collect(),
             bounded: config.home.places != 0,
             no_contention: network.contention == Contention::None,
+            releases: mechanism.has_release_network().then(|| release_class(classes)),
             marks: [inheritance.requests, inheritance.forwards, inheritance.responses],
             urgent: inheritance.always,
         }

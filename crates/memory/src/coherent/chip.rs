@@ -10,7 +10,6 @@ use super::exchange::Exchange;
 use super::homes::{HomeDid, Homes, Visit};
 use super::message::{Content, Flight, Stage, Unit};
 use super::net::{Arrived, Net};
-use super::packet::rules;
 use super::places::REQUESTS;
 use super::spec::Spec;
 use crate::border::Notice;
@@ -154,7 +153,7 @@ impl<S: CoreSet> Coherent<S> {
             return;
         }
         let shape = spec.packets.shape(flight);
-        let of_lock = flight.mark.rank.is_some() && rules(flight, shape.class) == REQUESTS;
+        let of_lock = flight.mark.rank.is_some() && spec.packets.rules(flight, shape.class) == REQUESTS;
         exchange.counts.network.packets += 1;
         exchange.counts.network.lock_packets += u64::from(of_lock);
         if spec.packets.no_contention {

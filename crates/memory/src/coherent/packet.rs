@@ -27,7 +27,11 @@ impl PacketSpec {
             Content::Protocol(message) => {
                 let class = message.kind.class() as u8;
                 let flits = if message.kind.carries_line() { long } else { short };
-                Shape { class, flits, placed: class == REQUESTS && self.bounded }
+                match self.releases.filter(|_| class == REQUESTS && flight.mark.class != 0) {
+                    // A thread has one release under way at most, so that its home always takes it.
+                    Some(class) => Shape { class, flits, placed: false },
+                    None => Shape { class, flits, placed: class == REQUESTS && self.bounded },
+                }
             }
             Content::Read => always_taken(Class::Forward, short),
             Content::Write => always_taken(Class::Forward, long),
@@ -51,14 +55,16 @@ impl PacketSpec {
     #[inline]
     pub(super) fn header(&self, flight: &Flight, class: u8) -> Header {
         let mark = flight.mark;
-        let marked = self.marks.get(usize::from(rules(flight, class))).is_some_and(|&marked| marked)
+        let marked = self.marks.get(usize::from(self.rules(flight, class))).is_some_and(|&marked| marked)
             || self.urgent.is_some_and(|urgent| mark == Header { class: mark.class, ..urgent });
         if marked { Header { class, ..mark } } else { Header::of_class(class) }
     }
-}
 
-/// The class whose rules a message's mark follows: an interrupt answers no request, so that its mark is its sender's own.
-#[inline(always)]
-pub(super) fn rules(flight: &Flight, class: u8) -> u8 {
-    if matches!(flight.content, Content::Interrupt(_)) { REQUESTS } else { class }
+    /// The class whose rules a message's mark follows. An interrupt answers no request, so that its
+    /// mark is its sender's own; a release is a request in whatever class it travels.
+    #[inline(always)]
+    pub(super) fn rules(&self, flight: &Flight, class: u8) -> u8 {
+        let own = matches!(flight.content, Content::Interrupt(_)) || self.releases == Some(class);
+        if own { REQUESTS } else { class }
+    }
 }

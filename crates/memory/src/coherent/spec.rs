@@ -64,6 +64,8 @@ pub(super) struct PacketSpec {
     pub(super) no_contention: bool,
     /// By class: whether a message takes over the mark of its request, if there are marks at all.
     pub(super) marks: [bool; CLASSES as usize],
+    /// The class of releases, if they have a virtual network of their own.
+    pub(super) releases: Option<u8>,
     /// The header of requests that go before all others, with all messages that they cause.
     pub(super) urgent: Option<Header>,
 }

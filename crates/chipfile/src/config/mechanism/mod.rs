@@ -84,8 +84,14 @@ pub trait Annotator {
     }
 
     /// The header fields for a lock's request. The message class is filled in when the packet is
-    /// made.
+    /// made; until then a class other than 0 says that the request travels in the network of
+    /// [`Annotator::has_release_network`].
     fn header(&self, request: LockRequest) -> Header;
+
+    /// Whether the chip has a virtual network for releases alone.
+    fn has_release_network(&self) -> bool {
+        false
+    }
 
     /// The header for everything that a thread sends from the hint of a release until it has left
     /// the section, if that is marked. A release may be a plain store, which takes no hint.
@@ -208,6 +214,9 @@ macro_rules! declare {
             }
             fn header(&self, request: LockRequest) -> Header {
                 match self { $(Active::$type(each) => each.header(request)),+ }
+            }
+            fn has_release_network(&self) -> bool {
+                match self { $(Active::$type(each) => each.has_release_network()),+ }
             }
             fn leaving(&self) -> Option<Header> {
                 match self { $(Active::$type(each) => each.leaving()),+ }

@@ -82,6 +82,19 @@ pub(in crate::config) const KEYS: &[Key] = &[
     key!(switch "ocor.mark_registration", mark_registration, "a sleeper's registration is marked, as the last try was"),
     key!(switch "ocor.mark_forwards", mark_forwards, "forwards and invalidations that a marked request causes are marked"),
     key!(switch "ocor.mark_responses", mark_responses, "responses to a marked request are marked"),
+    Key {
+        path: "ocor.release_network",
+        kind: ValueKind::Switch,
+        fixed: Need::No,
+        coherent: Need::May,
+        what: "releases travel in a virtual network of their own, so that no try is in front of them",
+        // A key beyond the paper: written only if it is on.
+        get: |_, chip| {
+            let on = chip.coherent.as_ref()?.mechanisms.ocor.release_network;
+            on.then_some(Value::Switch(true))
+        },
+        set: |_, chip, value| of(chip).release_network = value == Value::Switch(true),
+    },
     key!(@ "ocor.hint", ValueKind::Cycles, "writing the registers before a try",
         |o| Value::Whole(o.hint.0), |o, value| o.hint = Cycles(whole(value))),
 ];

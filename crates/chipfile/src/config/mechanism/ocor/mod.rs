@@ -117,6 +117,9 @@ pub struct Ocor {
     pub mark_forwards: bool,
     /// Whether responses carry the mark of their request.
     pub mark_responses: bool,
+    /// Whether releases travel in a virtual network of their own, marked or not, so that no other
+    /// request is in front of them in a channel.
+    pub release_network: bool,
     /// Cycles of writing the registers before a try.
     pub hint: Cycles,
 }
@@ -143,6 +146,7 @@ impl Default for Ocor {
             mark_registration: false,
             mark_forwards: false,
             mark_responses: false,
+            release_network: false,
             hint: Cycles(2),
         }
     }

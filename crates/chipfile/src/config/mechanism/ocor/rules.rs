@@ -23,39 +23,18 @@ impl Annotator for Ocor {
     }
 
     fn header(&self, request: LockRequest) -> Header {
-        if self.place == Place::Oracle {
-            return Header { class: 0, rank: exact(request, self) };
-        }
-        let mark = |level: u32, hint: LockHint| Header {
-            class: 0,
-            rank: Mark {
-                level: level as u8,
-                // If the rule has packets that go before all tries, these have progress 0, and
-                // tries begin at 1.
-                progress: progress(hint.progress, self).saturating_add(u16::from(self.rule.has_urgent())),
-            }
-            .rank(),
-        };
-        let wake = |hint| mark(if self.wake_up_last { self.levels } else { 0 }, hint);
-        match (request, self.wake_up) {
-            (LockRequest::Try(hint, waited), _) if self.rule == Rule::OldestFirst => mark(age(waited, self), hint),
-            (LockRequest::Try(hint, _), _) if self.rule == Rule::Reversed => {
-                mark(self.levels - 1 - segment(hint.retries_left, self), hint)
-            }
-            (LockRequest::Try(hint, _), _) => mark(segment(hint.retries_left, self), hint),
-            (LockRequest::Release(_), _) if self.rule.has_urgent() => URGENT,
-            (LockRequest::Release(hint), _) if self.mark_release => mark(0, hint),
-            (LockRequest::Registration(hint), _) if self.mark_registration => {
-                mark(segment(hint.retries_left, self), hint)
-            }
-            (LockRequest::WakeUp(hint), WakeUp::Unlocker | WakeUp::Both) => wake(hint),
-            (LockRequest::Woken(hint), WakeUp::Home | WakeUp::Both) => wake(hint),
-            _ => Header::default(),
-        }
+        let alone = self.has_release_network() && matches!(request, LockRequest::Release(_));
+        Header { class: if alone { ALONE } else { 0 }, ..self.marked(request) }
+    }
+
+    fn has_release_network(&self) -> bool {
+        self.enabled && self.release_network
     }
 
     fn leaving(&self) -> Option<Header> {
-        (self.enabled && (self.rule.has_urgent() || self.place == Place::Oracle)).then_some(URGENT)
+        let urgent = self.enabled && (self.rule.has_urgent() || self.place == Place::Oracle);
+        let class = if self.has_release_network() { ALONE } else { 0 };
+        urgent.then_some(Header { class, ..URGENT })
     }
 
     fn holding(&self) -> Option<Header> {
@@ -106,6 +85,41 @@ impl Annotator for Ocor {
     }
 }
 
+impl Ocor {
+    /// The mark of a lock's request; the network that the request travels in is not in it.
+    fn marked(&self, request: LockRequest) -> Header {
+        if self.place == Place::Oracle {
+            return Header { class: 0, rank: exact(request, self) };
+        }
+        let mark = |level: u32, hint: LockHint| Header {
+            class: 0,
+            rank: Mark {
+                level: level as u8,
+                // If the rule has packets that go before all tries, these have progress 0, and
+                // tries begin at 1.
+                progress: progress(hint.progress, self).saturating_add(u16::from(self.rule.has_urgent())),
+            }
+            .rank(),
+        };
+        let wake = |hint| mark(if self.wake_up_last { self.levels } else { 0 }, hint);
+        match (request, self.wake_up) {
+            (LockRequest::Try(hint, waited), _) if self.rule == Rule::OldestFirst => mark(age(waited, self), hint),
+            (LockRequest::Try(hint, _), _) if self.rule == Rule::Reversed => {
+                mark(self.levels - 1 - segment(hint.retries_left, self), hint)
+            }
+            (LockRequest::Try(hint, _), _) => mark(segment(hint.retries_left, self), hint),
+            (LockRequest::Release(_), _) if self.rule.has_urgent() => URGENT,
+            (LockRequest::Release(hint), _) if self.mark_release => mark(0, hint),
+            (LockRequest::Registration(hint), _) if self.mark_registration => {
+                mark(segment(hint.retries_left, self), hint)
+            }
+            (LockRequest::WakeUp(hint), WakeUp::Unlocker | WakeUp::Both) => wake(hint),
+            (LockRequest::Woken(hint), WakeUp::Home | WakeUp::Both) => wake(hint),
+            _ => Header::default(),
+        }
+    }
+}
+
 /// The oracle's rank: first releases, then tries and marked registrations by the number of tries
 /// left, then marked wake-ups.
 fn exact(request: LockRequest, ocor: &Ocor) -> Rank {
@@ -124,6 +138,10 @@ fn exact(request: LockRequest, ocor: &Ocor) -> Rank {
 /// The header that goes before all tries and wake-ups: slowest progress and highest level, which no
 /// other packet has under these rules.
 const URGENT: Header = Header { class: 0, rank: Mark { level: 0, progress: 0 }.rank() };
+
+/// The class in the header of a release that travels in a virtual network of its own. The memory
+/// system replaces it by the number of that network.
+const ALONE: u8 = 1;
 
 /// A wait shorter than this is in the lowest age segment ([`Rule::OldestFirst`]); each doubling is
 /// one segment higher. The value is ours: about as long as eight tries.
