@@ -12,6 +12,7 @@
 //! | [`moving`] | waking a thread on another CPU than its last |
 //! | [`place`] | on which CPU woken threads run |
 //! | [`sched`] | context switches, time slices, preemption, thread creation |
+//! | [`waiting`] | a waiting thread under each wait policy: its wake-up, its way in, its sibling's loss |
 //! | [`instructions`] | wait instructions, tried in a child process |
 //! | [`kernel`] | what the kernel grants: performance events, tick, huge pages |
 
@@ -27,6 +28,7 @@ pub mod moving;
 pub mod place;
 pub mod sched;
 mod spread;
+pub mod waiting;
 
 pub use spread::Spread;
 use spread::batches;

@@ -7,6 +7,7 @@
 //! | [`show`] | the findings for people |
 //! | [`advice`] | how a thread should wait here |
 //! | [`calibrate`] | the findings as a chip file |
+//! | [`waits`] | what a waiting thread costs here, by policy |
 //! | [`convoys`] | how long convoys last here, and on a chip that stands for this machine |
 
 mod advice;
@@ -14,6 +15,7 @@ mod calibrate;
 mod convoys;
 mod findings;
 mod show;
+mod waits;
 
 use crate::chips::ChipArgs;
 use crate::error::BadInput;
@@ -34,6 +36,7 @@ Examples:
   baton doctor                        a look, some four seconds
   baton doctor --json | jq .waits     which wait policies are here, and why not
   baton doctor --advice               how a thread should wait here, with the measured prices
+  baton doctor --waits                what a waiting thread costs here, by policy
   baton doctor --calibrate            measure longer, and keep it for `whatif` and `try`
   baton doctor --convoys              are convoys as long as on the calibrated chip?
   baton doctor --calibrate --fixed -o host.toml    one chip file, with memory of fixed latencies")]
@@ -54,6 +57,9 @@ pub(crate) struct Args {
     /// Instead: tell how a thread should wait on this machine, and why.
     #[arg(long, conflicts_with_all = ["calibrate", "convoys"])]
     advice: bool,
+    /// Instead: measure each wait policy that is here: its wake-up, its way in, and how much a waiter slows a thread on the same core.
+    #[arg(long, conflicts_with_all = ["calibrate", "convoys", "advice"])]
+    waits: bool,
     /// The chip for --convoys: a file, or a name of `baton chips list`. Left out: this machine, as it was calibrated, else a
     /// built-in sample host.
     #[arg(long, value_name = "FILE", requires = "convoys")]
@@ -66,6 +72,12 @@ pub(crate) struct Args {
 pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
     if args.convoys {
         convoys::run(&ChipArgs::named(args.chip).for_replay(), args.json)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if args.waits {
+        let costs = waits::measure();
+        let text = if args.json { serde_json::to_string_pretty(&costs)? + "\n" } else { costs.text() };
+        print!("{text}");
         return Ok(ExitCode::SUCCESS);
     }
     let forms: &[bool] = if args.fixed || args.output.is_some() { &[args.fixed] } else { &[false, true] };

@@ -357,17 +357,22 @@ impl Progress {
 
     /// A progress bar on standard error; nothing is shown where standard error is no terminal.
     pub(crate) fn new() -> Progress {
-        let bar = indicatif::ProgressBar::new(Progress::STEPS);
+        Progress::of(Progress::STEPS)
+    }
+
+    /// Like [`Progress::new`], for `steps` steps.
+    pub(crate) fn of(steps: u64) -> Progress {
+        let bar = indicatif::ProgressBar::new(steps);
         let style = indicatif::ProgressStyle::with_template("{bar:24} {pos:>2}/{len} {msg}").expect("a valid template");
         Progress(bar.with_style(style))
     }
 
-    fn step(&self, what: &str) {
+    pub(crate) fn step(&self, what: &str) {
         self.0.inc(1);
         self.0.set_message(what.to_owned());
     }
 
-    fn done(&self) {
+    pub(crate) fn done(&self) {
         self.0.finish_and_clear();
     }
 }
