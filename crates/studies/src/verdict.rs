@@ -37,6 +37,24 @@ impl Verdict {
         })
     }
 
+    /// The verdict on the condition that `least` of these hold. One that cannot be told counts as
+    /// one that may hold.
+    pub fn at_least(least: usize, verdicts: impl IntoIterator<Item = Verdict>) -> Verdict {
+        let (mut hold, mut open) = (0, 0);
+        for verdict in verdicts {
+            match verdict {
+                Verdict::Holds => hold += 1,
+                Verdict::DoesNotHold => (),
+                _ => open += 1,
+            }
+        }
+        match (hold >= least, hold + open >= least) {
+            (true, _) => Verdict::Holds,
+            (_, true) => Verdict::CannotTell,
+            _ => Verdict::DoesNotHold,
+        }
+    }
+
     /// The verdict of the opposite condition.
     #[must_use]
     pub fn opposite(self) -> Verdict {
@@ -72,6 +90,14 @@ impl Verdict {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn those_that_cannot_be_told_may_be_enough_or_not() {
+        use Verdict::{CannotTell, DoesNotHold, Holds};
+        let all = [Holds, Holds, CannotTell, DoesNotHold];
+        assert_eq!([2, 3, 4].map(|least| Verdict::at_least(least, all)), [Holds, CannotTell, DoesNotHold]);
+        assert_eq!(Verdict::at_least(0, []), Holds);
+    }
 
     #[test]
     fn one_that_does_not_hold_decides_and_then_one_that_cannot_be_told() {

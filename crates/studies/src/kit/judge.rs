@@ -130,6 +130,25 @@ impl Falsifier {
         Falsifier::seen(id, what, holds, figures.into(), why)
     }
 
+    /// Like [`Falsifier::shown`], with a verdict from the intervals of the figures. It neither holds
+    /// nor fails where that cannot be told.
+    pub fn weighed<const N: usize>(
+        id: &'static str,
+        what: &str,
+        needs: &str,
+        seen: Option<(Verdict, [(&str, f64); N])>,
+        why: impl FnOnce() -> String,
+    ) -> Falsifier {
+        let decided = |(verdict, figures): (Verdict, _)| (verdict.decided().unwrap_or(false), figures);
+        let open = seen.as_ref().is_some_and(|(verdict, _)| verdict.decided().is_none());
+        let mut falsifier = Falsifier::shown(id, what, needs, seen.map(decided), why);
+        if open {
+            falsifier.holds = None;
+            falsifier.why = format!("cannot tell: an interval lies on both sides of the border; {}", falsifier.why);
+        }
+        falsifier
+    }
+
     /// A falsifier that requires no gain; `gain` is in percent.
     pub fn no_gain(id: &'static str, what: &str, gain: Option<Interval>) -> Falsifier {
         let Some(gain) = gain else { return Falsifier::not_run(id, what, "not run") };
@@ -161,6 +180,17 @@ impl Falsifier {
 mod tests {
     use super::*;
     use crate::Basis;
+
+    #[test]
+    fn a_falsifier_whose_interval_has_the_border_in_it_is_not_told() {
+        let of = |verdict| {
+            let seen = Some((verdict, [("gain", 1.0)]));
+            Falsifier::weighed("f", "no gain", "not run", seen, || "why".to_owned())
+        };
+        assert_eq!([Verdict::Holds, Verdict::DoesNotHold].map(|verdict| of(verdict).holds), [Some(true), Some(false)]);
+        let open = of(Verdict::CannotTell);
+        assert!(open.holds.is_none() && open.why.starts_with("cannot tell") && open.why.ends_with("why"), "{open:?}");
+    }
 
     #[test]
     fn what_was_not_run_in_full_is_not_judged() {

@@ -39,10 +39,11 @@ pub(crate) const ENTRY: Entry = Entry {
 /// The files that state the study's rules, which are hashed.
 const RULES: [&str; 2] = [include_str!("claims.rs"), include_str!("open.rs")];
 
-/// The rules above under the name with which they were frozen. Since then a rule is read with the
-/// intervals of its figures, claims have an oracle arm, and two choices are varied more: the lock
-/// that was replaced, and the number of tasks. No band, direction or condition changed.
-const RESTATED: [&str; 2] = ["f6fac90fd7fbba4e", "435a7a6b4e24bf32"];
+/// The rules above under the name with which they were frozen. Since then rules and falsifiers are
+/// read with the intervals of their figures, claims have an oracle arm, and three choices are varied
+/// more: the lock that was replaced, the number of tasks, and the directory. No band, direction or
+/// condition changed.
+const RESTATED: [&str; 2] = ["9db0ff791ef8a7ba", "435a7a6b4e24bf32"];
 
 impl Mwait {
     /// Opens the study with its chip file.

@@ -56,7 +56,13 @@ impl<'a> Results<'a> {
         Results(done.iter().filter_map(|(run, figures)| Some((&run.as_ref().ok()?.case, figures))).collect())
     }
 
-    /// A figure of each run that `of` and `arm` select, one for each seed.
+    /// The runs with the first seeds.
+    pub(super) fn first(&self, seeds: u64) -> Results<'a> {
+        Results(self.0.iter().copied().filter(|(case, _)| case.seed <= seeds).collect())
+    }
+
+    /// A figure of each run that `of` and `arm` select, one for each seed, in the order of seeds: runs
+    /// of two experiments pair by seed, as far as both have it.
     fn all(&self, of: Of, arm: Arm, value: impl Fn(&Figures) -> f64) -> Vec<f64> {
         let key = |case: &Case| (case.load, case.cores, case.change, case.spin, case.times, case.arm);
         let mine =
@@ -78,6 +84,12 @@ impl<'a> Results<'a> {
     /// The ratio of the means of a figure in two experiments.
     pub(super) fn across(&self, [above, below]: [(Of, Arm); 2], value: Value) -> Option<Interval> {
         ratio(&self.all(above.0, above.1, value), &self.all(below.0, below.1, value))
+    }
+
+    /// The ratio of [`Results::faster`] with its pairs, and of [`Results::under_ideal`] in time.
+    pub(super) fn pairs(&self, of: Of, ideal: bool) -> Option<Ratio> {
+        let new = if ideal { Of { change: IDEAL, ..of } } else { of };
+        Ratio::of(&self.all(of, Arm::Original, time), &self.all(new, Arm::New, time))
     }
 
     /// How many times faster the new lock or barrier is than the original one.

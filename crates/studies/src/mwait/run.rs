@@ -3,7 +3,7 @@
 use baton_chip::energy::{Account, Component};
 use baton_chip::{Chip, Instructions, Options, Simulated};
 use baton_machine::units::Cycles;
-use baton_machine::{Machine, Wait};
+use baton_machine::{Counted, Machine, Wait};
 use baton_omp::waits::{Waits, Why};
 use baton_omp::{Crew as Workers, Runtime, Settings};
 use baton_workloads::barrier::Meeting;
@@ -22,6 +22,26 @@ pub struct Run {
     /// The chip, whole: every key and value.
     pub(super) chip: String,
     pub(super) case: Case,
+    /// The instructions and accesses that a region of tasks is charged; `None` for loads without
+    /// the OpenMP runtime.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) charge: Option<Charged>,
+}
+
+/// A number of counted instructions, and the number of accesses among them.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub(super) struct Charged {
+    instructions: f64,
+    accesses: u64,
+}
+
+impl Load {
+    /// What the load is charged for the OpenMP runtime.
+    pub(super) fn charge(self) -> Option<Charged> {
+        let Counted { instructions, accesses } = epcc::COUNTED_TASKS;
+        let tasks = matches!(self, Load::Tasks { .. } | Load::UnequalTasks { .. });
+        tasks.then_some(Charged { instructions, accesses: accesses.into() })
+    }
 }
 
 /// Identifies a run among the results.
@@ -73,6 +93,8 @@ pub(super) enum Arm {
     /// 1spinner with MWAIT; for barriers, two levels with MWAIT if threads are on several nodes,
     /// else the original barrier.
     New,
+    /// 1spinner with MWAIT as the paper's algorithm 2 prints it, in 4 bytes.
+    Printed,
     /// MCS that polls.
     McsPolls,
     /// Like [`Arm::New`], with waiters that poll.
@@ -94,6 +116,7 @@ impl Arm {
             Arm::Ticket => "ticket spinlock",
             Arm::Mcs => "MCS/MWAIT",
             Arm::New => "1spinner",
+            Arm::Printed => "1spinner as printed",
             Arm::McsPolls => "MCS that polls",
             Arm::NewPolls => "1spinner that polls",
             Arm::OriginalMwait => "original with MWAIT",
@@ -119,6 +142,7 @@ impl Arm {
             Arm::Mcs => ("mcs", MWAIT),
             Arm::McsPolls => ("mcs", Wait::Pause),
             Arm::New => ("1spinner", MWAIT),
+            Arm::Printed => ("1spinner-paper", MWAIT),
             Arm::NewPolls => ("1spinner", Wait::Pause),
         }
     }

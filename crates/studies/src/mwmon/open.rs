@@ -2,7 +2,7 @@
 
 use super::assisted::gains_nothing;
 use super::helper::Name;
-use super::jobs::{AMPLE_BUFFERS, WORK};
+use super::jobs::{AMPLE_BUFFERS, FREE_CHANGE, STORES_ALONE, WORK};
 use super::results::{Of, Results, Value, call, wake_up, work};
 use super::run::Work;
 use super::waits::By;
@@ -57,7 +57,7 @@ fn buffers(results: &Results<'_>) -> Falsifier {
 }
 
 /// What is left open: what, the choice, the range, and the claim on which the effect is measured.
-const OPEN: [[&str; 4]; 2] = [
+const OPEN: [[&str; 4]; 6] = [
     [
         "instructions of a turn of the large product",
         "10, the middle of what gcc 4.1 makes",
@@ -70,6 +70,25 @@ const OPEN: [[&str; 4]; 2] = [
         "0 to 60",
         "M6 over spin-loops, table 2's prices, %",
     ],
+    [
+        "whether an eviction of the monitored line ends a wait",
+        "it does; Intel's manual leaves open what Netburst does",
+        "it does, or not",
+        "M8: LU over serial, table 1's prices, %",
+    ],
+    [
+        "whether an eviction of the monitored line ends a wait, figure 4",
+        "as above",
+        "it does, or not",
+        "M6 over spin-loops, table 1's prices, %",
+    ],
+    [
+        "price of a change of mode",
+        "that of table 1's row, on the way in and on the way out",
+        "that, or none",
+        "M8: LU over serial, table 1's prices, %",
+    ],
+    ["price of a change of mode, figure 4", "as above", "that, or none", "M6 over spin-loops, table 1's prices, %"],
 ];
 
 pub(super) fn unspecified(results: &Results<'_>) -> Vec<Unspecified> {
@@ -78,8 +97,22 @@ pub(super) fn unspecified(results: &Results<'_>) -> Vec<Unspecified> {
         Some(results.ratio([of(By::Pause), of(By::Mwmon)], work)?.percent().mean)
     };
     let idle = |unit: u64| Some(results.gain(2, Of::chosen, By::Pause, (0, unit))?.percent().mean);
-    let effects: [Option<Vec<f64>>; 2] =
-        [[3, 4, 5, 6].into_iter().map(slow).collect(), [0, 15, WORK, 60].into_iter().map(idle).collect()];
+    // The gain of mwmon on the chip as it is and under a change; both arms have the change.
+    let under = |change: &'static str, works: [Work; 2]| {
+        let gain =
+            |change| Some(results.ratio(works.map(|work| Of { reading: 1, change, work }), work)?.percent().mean);
+        [gain(""), gain(change)].into_iter().collect()
+    };
+    let lu = [Work::serial(Name::Lu), Work::helped(Name::Lu, By::Mwmon)];
+    let light = [By::Pause, By::Mwmon].map(|by| Work::Pseudo { by, light: 0, work: WORK });
+    let effects: [Option<Vec<f64>>; 6] = [
+        [3, 4, 5, 6].into_iter().map(slow).collect(),
+        [0, 15, WORK, 60].into_iter().map(idle).collect(),
+        under(STORES_ALONE, lu),
+        under(STORES_ALONE, light),
+        under(FREE_CHANGE, lu),
+        under(FREE_CHANGE, light),
+    ];
     let item = |([what, chosen, range, of], effect): ([&str; 4], Option<Vec<f64>>)| {
         let ends = |all: Vec<f64>| {
             [all.iter().copied().fold(f64::MAX, f64::min), all.iter().copied().fold(f64::MIN, f64::max)]

@@ -22,8 +22,10 @@ pub enum Cause {
     Network,
     /// A home, another cache or memory serves the waiter's request.
     Home,
-    /// The waiter's request waits behind other requests, in routers or at the home.
-    Queueing,
+    /// The waiter's request waits behind other packets in routers, or in front of the home.
+    QueueingInNetwork,
+    /// The waiter's request waits behind other requests at the home.
+    QueueingAtHome,
     /// The waiter is in the system call that puts it to sleep.
     SleepPreparation,
     /// The waiter sleeps, or has been woken and does not run yet.
@@ -31,8 +33,15 @@ pub enum Cause {
 }
 
 /// Every cause, in the order of their numbers.
-pub const CAUSES: [Cause; 6] =
-    [Cause::SpinInterval, Cause::Network, Cause::Home, Cause::Queueing, Cause::SleepPreparation, Cause::WakeUp];
+pub const CAUSES: [Cause; 7] = [
+    Cause::SpinInterval,
+    Cause::Network,
+    Cause::Home,
+    Cause::QueueingInNetwork,
+    Cause::QueueingAtHome,
+    Cause::SleepPreparation,
+    Cause::WakeUp,
+];
 
 impl Cause {
     /// The name of the cause in results.
@@ -41,7 +50,8 @@ impl Cause {
             Cause::SpinInterval => "spin interval",
             Cause::Network => "network",
             Cause::Home => "home",
-            Cause::Queueing => "queueing behind others",
+            Cause::QueueingInNetwork => "queueing in the network",
+            Cause::QueueingAtHome => "queueing at the home",
             Cause::SleepPreparation => "sleep preparation",
             Cause::WakeUp => "wake-up",
         }
@@ -51,7 +61,8 @@ impl Cause {
     fn of_part(name: &str) -> Option<Cause> {
         match name {
             "network" => Some(Cause::Network),
-            "network_queueing" | "home_queueing" => Some(Cause::Queueing),
+            "network_queueing" => Some(Cause::QueueingInNetwork),
+            "home_queueing" => Some(Cause::QueueingAtHome),
             // Reads that hit in the waiter's cache, and the atomic operation itself.
             "l1" | "atomic" => Some(Cause::SpinInterval),
             // The home, a cache or memory serves the line.
@@ -97,7 +108,7 @@ pub struct Account {
     /// Competition overhead by hand-offs.
     pub by_hand_offs: u64,
     /// Competition overhead by causes, in the order of [`CAUSES`].
-    pub by_cause: [u64; 6],
+    pub by_cause: [u64; CAUSES.len()],
     /// The longest wait.
     pub longest_wait: u64,
 }
@@ -108,6 +119,11 @@ impl Account {
     pub fn residual(&self) -> u64 {
         let causes: u64 = self.by_cause.iter().sum();
         self.overhead.abs_diff(self.by_hand_offs).max(self.overhead.abs_diff(causes))
+    }
+
+    /// A cause's share of the overhead, in percent.
+    pub(super) fn share(&self, cause: Cause) -> f64 {
+        100.0 * self.by_cause[cause as usize] as f64 / self.overhead.max(1) as f64
     }
 
     /// Computes the account of a run from its log and the times of its threads' requests.
@@ -233,7 +249,7 @@ impl Free {
 
 /// Adds `cycles` of a stretch to their causes. The order of causes within a request is not
 /// recorded, so each cause gets its proportional share, and the largest one what rounding leaves.
-fn share_out(stretch: &Stretch, cycles: u64, by_cause: &mut [u64; 6]) -> Result<(), String> {
+fn share_out(stretch: &Stretch, cycles: u64, by_cause: &mut [u64; CAUSES.len()]) -> Result<(), String> {
     let unknown = |what: &str| format!("waiting for a lock went to `{what}`, which has no cause in the account");
     if stretch.reason != Reason::Memory {
         let cause = Cause::of(stretch.reason).ok_or_else(|| unknown(stretch.reason.name()))?;
@@ -241,7 +257,7 @@ fn share_out(stretch: &Stretch, cycles: u64, by_cause: &mut [u64; 6]) -> Result<
         return Ok(());
     }
     let whole = stretch.to.0 - stretch.from.0;
-    let mut own = [0u64; 6];
+    let mut own = [0u64; CAUSES.len()];
     for (part, name) in stretch.parts.iter().zip(MEMORY_PARTS) {
         if *part != 0 {
             own[Cause::of_part(name).ok_or_else(|| unknown(name))? as usize] += u64::from(*part);

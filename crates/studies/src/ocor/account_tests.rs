@@ -61,7 +61,7 @@ fn three_ways_agree_to_the_cycle() {
     let cause = |cause: Cause| account.by_cause[cause as usize];
     assert_eq!(cause(Cause::SleepPreparation), 40);
     assert_eq!(cause(Cause::WakeUp), 260);
-    assert_eq!((cause(Cause::SpinInterval), cause(Cause::Network), cause(Cause::Queueing)), (8, 16, 16));
+    assert_eq!((cause(Cause::SpinInterval), cause(Cause::Network), cause(Cause::QueueingAtHome)), (8, 16, 16));
     assert_eq!(account.longest_wait, 600);
 }
 

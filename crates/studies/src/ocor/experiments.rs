@@ -2,6 +2,7 @@
 //! both. This file is part of what `frozen.rules` hashes.
 
 use super::program::Shape;
+use super::releases::{self, RELEASES};
 use crate::kit::experiment::{self, MAIN, On};
 
 /// An experiment of this study.
@@ -137,8 +138,7 @@ fn experiment(group: &'static str, place: impl ToString, setting: Setting) -> Ex
     Experiment::new((group, place), EXTREMES, setting).draws(DRAWS_SWEPT)
 }
 
-/// Settings of the arm whose marks are heeded elsewhere than in routers alone. At the home the release is marked, as it waits there
-/// behind tries; the oracle puts it first by itself.
+/// Settings of the arm whose marks are heeded elsewhere than in routers alone. At the home the release waits behind tries: it is marked.
 pub(super) fn heeded(place: &str) -> Vec<String> {
     let release = (place != ORACLE).then(|| "ocor.mark_release=true".to_owned());
     std::iter::once(format!("ocor.where={place}")).chain(release).collect()
@@ -275,6 +275,8 @@ pub(super) fn crowd() -> Vec<Experiment> {
             all.push(crowd(HARDWARE, &built(levels, places), setting));
         }
     }
+    let apart = |(place, setting)| on_crowd((RELEASES, place), setting).seeds(SLEEPER_SEEDS).quick();
+    all.extend(releases::settings().into_iter().map(apart));
     let release = experiment("release", "not marked", marked(["ocor.mark_release=false"]));
     let same = |of: &Experiment| of.setting.crowd.is_none() && of.id.0 != "release" && of.id.0 != THREADS_AT_HOME;
     let other = |of: &Experiment| matches!(of.setting.other, Other::Nothing);
@@ -448,7 +450,8 @@ mod tests {
                 let mine = experiment.setting.marked.iter().filter_map(|of| of.strip_prefix(key));
                 mine.collect::<Vec<_>>()
             };
-            let place = if experiment.id.0 == WHERE { experiment.id.1.as_str() } else { HOME };
+            let own = |group| if group == RELEASES { "network" } else { HOME };
+            let place = if experiment.id.0 == WHERE { &experiment.id.1 } else { own(experiment.id.0) };
             assert_eq!(of("ocor.where="), [place], "{:?}", experiment.id);
             // No key stands twice: the second would silently win.
             assert!(of("ocor.mark_release=").len() <= 1, "{:?}", experiment.id);

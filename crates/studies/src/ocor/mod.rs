@@ -17,6 +17,7 @@
 //! | `map` | where an order pays: threads a lock by section, by meetings, price and cores |
 //! | [`table`] | locks by networks, at several numbers of cores |
 //! | `experiments` | what is run: the pairs, as data |
+//! | `releases` | releases in a virtual network of their own: the arms |
 //! | `refit` | a draw that is fitted again under other choices |
 //! | `joint` | several open choices at once: the settings of a set of choices, and its result |
 //! | `jobs` | experiments, programs and seeds as runs on the chips of their arms |
@@ -52,6 +53,7 @@ mod power;
 pub mod program;
 pub mod real;
 mod refit;
+mod releases;
 mod results;
 pub mod run;
 mod segment;
@@ -86,12 +88,13 @@ pub(crate) const ENTRY: Entry = Entry {
 };
 
 /// The files that state the study's rules, which are hashed.
-const RULES: [&str; 5] = [
+const RULES: [&str; 6] = [
     include_str!("claims.rs"),
     include_str!("experiments.rs"),
     include_str!("open.rs"),
     include_str!("oracle.rs"),
     include_str!("power.rs"),
+    include_str!("releases.rs"),
 ];
 
 impl Ocor {
@@ -129,7 +132,7 @@ impl Study for Ocor {
     fn version(&self) -> &'static str {
         // The number is raised whenever the simulator or the account gives other figures for the
         // same inputs.
-        "ocor 5"
+        "ocor 6"
     }
 
     fn runs(&self, extent: Extent) -> Vec<(String, Self::Run)> {

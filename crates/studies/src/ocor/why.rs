@@ -21,9 +21,7 @@ const HEADLINE: [f64; 2] = [39.9, 14.4];
 
 /// A cause's share of the overhead without marks, in percent.
 fn share(pairs: &[Pair<'_>], cause: usize) -> Option<f64> {
-    let of =
-        |pair: &Pair<'_>| 100.0 * pair.off.account.by_cause[cause] as f64 / pair.off.account.overhead.max(1) as f64;
-    over_programs(pairs, of).map(|of| of.mean)
+    over_programs(pairs, |pair| pair.off.account.share(CAUSES[cause])).map(|of| of.mean)
 }
 
 /// The cause with the largest share.
@@ -40,12 +38,13 @@ impl<'a> Why<'a> {
     /// A sentence on the causes of overhead in these pairs, and on how marks change the share of
     /// acquisitions while spinning.
     pub(super) fn causes(&self, experiment: &str, pairs: &[Pair<'_>]) -> String {
-        let Some(((cause, share), queueing)) = largest(pairs).zip(share(pairs, Cause::Queueing as usize)) else {
+        let queueing = [Cause::QueueingInNetwork, Cause::QueueingAtHome].map(|cause| share(pairs, cause as usize));
+        let (Some((cause, share)), [Some(network), Some(home)]) = (largest(pairs), queueing) else {
             return "not run".to_owned();
         };
         format!(
-            "`{experiment}`: {share:.0}% of the overhead is {}, {queueing:.0}% queueing behind others; marks change entries while \
-             spinning by {} points. {}",
+            "`{experiment}`: {share:.0}% of the overhead is {}, {network:.0}% queueing in the network, {home:.0}% at the home; marks \
+             change entries while spinning by {} points. {}",
             CAUSES[cause].name(),
             said(over_programs(pairs, spinning)),
             self.elsewhere(pairs)

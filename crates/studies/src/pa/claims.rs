@@ -125,35 +125,36 @@ fn threads(judge: &mut Judge, results: &Results<'_>) {
     }
 }
 
-/// Of all mixes on both machines, the part for which something is so.
-fn part_of(arm: Arm, is: impl Fn(Case) -> Option<bool>) -> Option<f64> {
-    let all: Vec<bool> =
+/// Whether something is so on enough of all mixes on both machines, from its verdict on each.
+fn usual(arm: Arm, is: impl Fn(Case) -> Option<Verdict>) -> Option<Verdict> {
+    let all: Vec<Verdict> =
         arm.places().map(|(machine, mix)| is((arm.case)(machine, mix, DEFAULT))).collect::<Option<_>>()?;
-    Some(all.iter().filter(|&&is| is).count() as f64 / all.len() as f64)
+    let enough = (USUAL * all.len() as f64).ceil() as usize;
+    Some(Verdict::at_least(enough, all))
 }
 
 fn unstable(judge: &mut Judge, results: &Results<'_>) {
-    let usual = |part: Option<f64>| part.map(|part| part >= USUAL);
+    // The runs of the two policies are independent; a ratio of spreads is a difference of logarithms.
     let less = |arm| {
-        usual(part_of(arm, |default| {
+        usual(arm, |default| {
             let pa = Case { policy: "pa", ..default.clone() };
-            Some(results.spread(&default)? > 2.0 * results.spread(&pa)?)
-        }))
+            Some(results.spread_log(&default)?.less(results.spread_log(&pa)?).is_above(f64::ln(2.0)))
+        })
     };
     let claim = Claim::new("P7", "spread", "Default's times vary more than twice as much as PA's over runs", "");
     let rule = "on three mixes of four";
-    judge.condition(claim, rule, less(CHOSEN), NEEDS, why::unstable(results));
-    judge.ideal_condition(FREE_MOVES, less(IDEAL).map(Verdict::of));
+    judge.weighed(claim, rule, less(CHOSEN), NEEDS, why::unstable(results));
+    judge.ideal_condition(FREE_MOVES, less(IDEAL));
     // The part that a thread has of fast cores when all cores are one to it is fast cores over cores.
-    let fails = |arm| usual(part_of(arm, |default| Some(results.had(&default, 0, |had| had.fast)? < 0.5)));
+    let fails = |arm| usual(arm, |default| Some(results.had_within(&default, 0, |had| had.fast)?.is_below(0.5)));
     let claim = Claim::new(
         "P7",
         "sequential phases",
         "Default leaves the first application on slow cores for most of its time",
         "",
     );
-    judge.condition(claim, rule, fails(CHOSEN), NEEDS, why::unstable(results));
-    judge.ideal_condition(FREE_MOVES, fails(IDEAL).map(Verdict::of));
+    judge.weighed(claim, rule, fails(CHOSEN), NEEDS, why::unstable(results));
+    judge.ideal_condition(FREE_MOVES, fails(IDEAL));
 }
 
 /// What stands on the missing pages.

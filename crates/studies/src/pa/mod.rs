@@ -118,7 +118,7 @@ const NOTES: [&str; 5] = [
      percent more speed, and then the mean over seeds. Default places threads at random at their start.",
     "The rules are not those of the first full run (149ffd9f536ea369). They were restated and committed before this run, after a review: gains are pairs by seed, \
      P3 is judged on the paper's machines whose fast cores share a cache with slow ones and under a policy that is aware of topology, and a treatment that changes no run \
-     is not exercised. Later, still before this run, each claim got an oracle arm, and P4 and P5 are judged with the intervals of their figures. No border of a verdict was moved.",
+     is not exercised. Later, still before this run, each claim got an oracle arm, and P4, P5 and P7 are judged with the intervals of their figures. No border of a verdict was moved.",
 ];
 
 #[cfg(test)]

@@ -80,24 +80,50 @@ impl<'a> Results<'a> {
 
     /// A figure of an application, as the mean over seeds.
     pub(super) fn had(&self, like: &Case, app: usize, what: fn(&Had) -> f64) -> Option<f64> {
+        Some(self.had_within(like, app, what)?.mean)
+    }
+
+    /// Like [`Results::had`], with the interval over seeds.
+    pub(super) fn had_within(&self, like: &Case, app: usize, what: fn(&Had) -> f64) -> Option<Interval> {
         let of: Vec<f64> = self.of(like).into_iter().filter_map(|figures| Some(what(figures.apps.get(app)?))).collect();
-        Interval::of(&of).map(|of| of.mean)
+        Interval::of(&of)
     }
 
     /// How far the times of a case's seeds lie apart: their coefficient of variation in percent, as
     /// the mean over applications.
     pub(super) fn spread(&self, like: &Case) -> Option<f64> {
-        let all = self.of(like);
-        let apps = all.first()?.apps.len();
-        let one = |app: usize| {
-            let times: Vec<f64> = all.iter().map(|figures| figures.apps[app].time).collect();
-            let mean = times.iter().sum::<f64>() / times.len() as f64;
-            let squares: f64 = times.iter().map(|time| (time - mean).powi(2)).sum();
-            (times.len() > 1).then(|| 100.0 * (squares / (times.len() - 1) as f64).sqrt() / mean)
-        };
-        let all: Option<Vec<f64>> = (0..apps).map(one).collect();
-        Some(all?.iter().sum::<f64>() / apps as f64)
+        spread(&self.of(like))
     }
+
+    /// The logarithm of [`Results::spread`], with its interval by the jackknife: the spread is taken
+    /// anew without each of the seeds in turn. `None` where a spread is 0, or with fewer than three
+    /// seeds.
+    pub(super) fn spread_log(&self, like: &Case) -> Option<Interval> {
+        let all = self.of(like);
+        let count = all.len() as f64;
+        let whole = spread(&all)?.ln();
+        let without = |seed: usize| {
+            let rest: Vec<_> = all.iter().enumerate().filter(|(at, _)| *at != seed).map(|(_, &of)| of).collect();
+            Some(count * whole - (count - 1.0) * spread(&rest)?.ln())
+        };
+        let pseudo: Vec<f64> = (0..all.len()).map(without).collect::<Option<_>>()?;
+        let around = Interval::of(&pseudo).filter(|of| of.mean.is_finite())?;
+        Some(Interval { mean: whole, ..around })
+    }
+}
+
+/// The coefficient of variation of the applications' times over runs, in percent, as the mean over
+/// applications; `None` with fewer than two runs.
+fn spread(all: &[&Figures]) -> Option<f64> {
+    let apps = all.first()?.apps.len();
+    let one = |app: usize| {
+        let times: Vec<f64> = all.iter().map(|figures| figures.apps[app].time).collect();
+        let mean = times.iter().sum::<f64>() / times.len() as f64;
+        let squares: f64 = times.iter().map(|time| (time - mean).powi(2)).sum();
+        (times.len() > 1).then(|| 100.0 * (squares / (times.len() - 1) as f64).sqrt() / mean)
+    };
+    let all: Option<Vec<f64>> = (0..apps).map(one).collect();
+    Some(all?.iter().sum::<f64>() / apps as f64)
 }
 
 /// The mean of the logarithms of the applications' times.

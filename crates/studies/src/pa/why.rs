@@ -27,7 +27,7 @@ pub(super) fn headline(results: &Results<'_>, policy: &'static str) -> String {
     };
     let ratios: Vec<String> = RATIOS.iter().map(|&of| format!("{}% at {:.1}", ratio(of), of as f64 / 10.0)).collect();
     format!(
-        "the greatest is {name}. The fast core has twice the clock, so a program of one thread gains 100% at most, and a mix of it and a parallel one some 40%. By the ratio of the clocks, on \
+        "the greatest is {name}. The fast core has twice the clock, so a program of one thread gains 100% at most, and a mix of it and a parallel one some 40%. `ratio of the clocks`, on \
          mixes of a thread and a program with sequential parts: {}. The paper's programs are not at hand, and its pages with gains by workload are missing",
         ratios.join(", ")
     )
@@ -48,7 +48,7 @@ pub(super) fn moves(results: &Results<'_>, machine: Machine, aware: bool) -> Str
         said(results.mean_beside(|mix| results.gain(&jobs::equal(machine, mix, DEFAULT), &case(mix))))
     };
     let mut all = format!(
-        "measured at equal clocks with the fast cores named: {name} loses most; the mean over the mixes without wupwise is {}% with pa",
+        "`equal clocks`, with the fast cores named: {name} loses most; the mean over the mixes without wupwise is {}% with pa",
         mean_cost(&|mix| jobs::equal(machine, mix, "pa")),
     );
     if aware {
@@ -57,8 +57,8 @@ pub(super) fn moves(results: &Results<'_>, machine: Machine, aware: bool) -> Str
         return all;
     }
     all += &format!(
-        " and {}% with rr, whose threads all take turns. A thread's pages stay where it first touched them: where the memory of all nodes is equally near the greatest loss is {}%, \
-         on 1FC-3SC, whose cores share a cache and memory, {}%. The paper does not say how often its threads were swapped, nor on which program it measured",
+        " and {}% with rr, whose threads all take turns. A thread's pages stay where it first touched them. `all memory near`: the greatest loss is {}%; \
+         `1FC-3SC`, whose cores share a cache and memory: {}%. The paper does not say how often its threads were swapped, nor on which program it measured",
         mean_cost(&|mix| jobs::equal(machine, mix, "rr")),
         worst(results, jobs::equal_near_memory),
         worst(results, |mix, policy| jobs::equal(Machine::Single, mix, policy)),
@@ -70,8 +70,8 @@ pub(super) fn where_most(results: &Results<'_>) -> String {
     let single = mean(SINGLE.iter().map(|mix| results.over_default(Machine::One, mix.name, "pa")));
     let alone = |machine| said(results.over_default(machine, ALONE, "pa"));
     format!(
-        "PA's mean gain over Default: {}% on set 1 and {}% on its programs alone on 1FC-12SC, {}% on 4FC-12SC, without wupwise {}% on 1FC-3SC, {}% on 8FC-8SC. Where nothing competes for the one fast core the gain \
-         shrinks as the paper says: {ALONE} gains {}, {} and {}% on 1, 4 and 8 fast cores. Where a second program has sequential parts, more fast cores serve both",
+        "`main`, PA's mean gain over Default: {}% on set 1 and {}% on its programs alone on 1FC-12SC, {}% on 4FC-12SC, without wupwise {}% on 1FC-3SC, {}% on 8FC-8SC. `{ALONE}`, where nothing competes for the one fast core: the gain \
+         shrinks as the paper says, from {} to {} and {}% on 1, 4 and 8 fast cores. A guess: where a second program has sequential parts, more fast cores serve both",
         said(mean_gain(results, Machine::One)),
         said(single),
         said(mean_gain(results, Machine::Four)),
@@ -85,7 +85,7 @@ pub(super) fn where_most(results: &Results<'_>) -> String {
 
 pub(super) fn across(results: &Results<'_>, policy: &'static str) -> String {
     let [least, greatest] = behind(results, policy).map_or([None; 2], |behind| behind.map(Some));
-    format!("behind the best policy of a mix by {} to {} points of gain", number(least), number(greatest))
+    format!("`main`: behind the best policy of a mix by {} to {} points of gain", number(least), number(greatest))
 }
 
 pub(super) fn threads(results: &Results<'_>) -> String {
@@ -94,7 +94,7 @@ pub(super) fn threads(results: &Results<'_>) -> String {
         said(mean(THREADS.iter().zip([Machine::One, Machine::Single]).map(one)))
     };
     format!(
-        "mean gain over Default on single threads alone: static-ipc {}%, pa {}%, min-tlp {}%, rr {}%, pa-speedup {}%. A thread of computing is twice as fast on the fast core, one of memory less",
+        "`single threads alone`, mean gain over Default: static-ipc {}%, pa {}%, min-tlp {}%, rr {}%, pa-speedup {}%. A thread of computing is twice as fast on the fast core, one of memory less (speed-ups, measured before each run)",
         of("static-ipc"),
         of("pa"),
         of("min-tlp"),
@@ -120,7 +120,7 @@ pub(super) fn unstable(results: &Results<'_>) -> String {
         number(Interval::of(&all).map(|of| of.mean))
     };
     format!(
-        "the mean coefficient of variation is {}% with Default and {}% with PA; with Default the first application of a mix has fast cores for {}% of its time on 1FC-12SC and {}% on 4FC-12SC",
+        "`main`: the mean coefficient of variation is {}% with Default and {}% with PA; with Default the first application of a mix has fast cores for {}% of its time on 1FC-12SC and {}% on 4FC-12SC",
         spread(DEFAULT),
         spread("pa"),
         fast(Machine::One),

@@ -13,6 +13,7 @@
 //! | `real` | real programs with the same lock on the same chip |
 //! | `price` | what overhead consists of where the registers' price, not the network, changes it |
 //! | `waking` | the figures at each price of waking |
+//! | `releases` | releases in a virtual network of their own |
 //! | `joint` | several open choices at once |
 //! | `map` | where an order pays, and what to build |
 //! | `hardware` | levels and places of a home's arbiter, with gates and area |
@@ -26,6 +27,7 @@ mod paper;
 mod price;
 mod programs;
 mod real;
+mod releases;
 mod shapes;
 mod starvation;
 mod trends;
@@ -56,6 +58,7 @@ pub(super) fn all(
 ) -> Vec<Figure> {
     let mut figures = map::all(map);
     figures.extend(hardware::table(crowd));
+    figures.extend(releases::table(crowd));
     figures.extend(shapes::table(results));
     figures.push(programs::baseline(results));
     figures.extend(programs::figure_2(results));

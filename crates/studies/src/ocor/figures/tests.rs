@@ -26,7 +26,7 @@ pub(in crate::ocor) fn figures(cycles: u64, overhead: u64, window: Option<Window
         in_sections: 2 * overhead,
         overhead,
         by_hand_offs: overhead,
-        by_cause: [overhead, 0, 0, 0, 0, 0],
+        by_cause: [overhead, 0, 0, 0, 0, 0, 0],
         longest_wait: 9000,
     };
     Figures {
