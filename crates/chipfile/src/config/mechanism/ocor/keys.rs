@@ -78,7 +78,8 @@ pub(in crate::config) const KEYS: &[Key] = &[
     key!(choice "ocor.ties", ties, Ties, "how ties among marked packets are broken"),
     key!(switch "ocor.outranks_speculation", outranks_speculation,
         "a marked packet's speculative bid goes before an unmarked one's that is not"),
-    key!(switch "ocor.mark_release", mark_release, "the release of the lock is marked, at the highest level"),
+    key!(@ "ocor.mark_release", ValueKind::Switch, "the release of the lock is marked, at the highest level",
+        |o| Value::Switch(o.releases.marked), |o, value| o.releases.marked = value == Value::Switch(true)),
     key!(switch "ocor.mark_registration", mark_registration, "a sleeper's registration is marked, as the last try was"),
     key!(switch "ocor.mark_forwards", mark_forwards, "forwards and invalidations that a marked request causes are marked"),
     key!(switch "ocor.mark_responses", mark_responses, "responses to a marked request are marked"),
@@ -90,10 +91,10 @@ pub(in crate::config) const KEYS: &[Key] = &[
         what: "releases travel in a virtual network of their own, so that no try is in front of them",
         // A key beyond the paper: written only if it is on.
         get: |_, chip| {
-            let on = chip.coherent.as_ref()?.mechanisms.ocor.release_network;
+            let on = chip.coherent.as_ref()?.mechanisms.ocor.releases.apart;
             on.then_some(Value::Switch(true))
         },
-        set: |_, chip, value| of(chip).release_network = value == Value::Switch(true),
+        set: |_, chip, value| of(chip).releases.apart = value == Value::Switch(true),
     },
     key!(@ "ocor.hint", ValueKind::Cycles, "writing the registers before a try",
         |o| Value::Whole(o.hint.0), |o, value| o.hint = Cycles(whole(value))),

@@ -71,6 +71,16 @@ pub struct HomeArbiter {
     pub passes: u32,
 }
 
+/// What distinguishes the release of a lock from other requests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Releases {
+    /// Whether a release is marked, at the highest level.
+    pub marked: bool,
+    /// Whether releases travel in a virtual network of their own, marked or not, so that no other
+    /// request is in front of them in a channel.
+    pub apart: bool,
+}
+
 /// OCOR on a chip. The default is the paper's values, switched off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ocor {
@@ -109,17 +119,14 @@ pub struct Ocor {
     /// Whether a marked speculative bid wins against a non-speculative one that is unmarked or has
     /// a later rank. Without effect unless marked packets go before unmarked ones.
     pub outranks_speculation: bool,
-    /// Whether the release of the lock word is marked, at the highest level.
-    pub mark_release: bool,
+    /// What distinguishes the release of a lock.
+    pub releases: Releases,
     /// Whether the registration of a sleeper carries the mark of the sleeper's last try.
     pub mark_registration: bool,
     /// Whether forwards and invalidations carry the mark of the request that causes them.
     pub mark_forwards: bool,
     /// Whether responses carry the mark of their request.
     pub mark_responses: bool,
-    /// Whether releases travel in a virtual network of their own, marked or not, so that no other
-    /// request is in front of them in a channel.
-    pub release_network: bool,
     /// Cycles of writing the registers before a try.
     pub hint: Cycles,
 }
@@ -142,11 +149,10 @@ impl Default for Ocor {
             marked_first: true,
             ties: Ties::Random,
             outranks_speculation: false,
-            mark_release: false,
+            releases: Releases::default(),
             mark_registration: false,
             mark_forwards: false,
             mark_responses: false,
-            release_network: false,
             hint: Cycles(2),
         }
     }

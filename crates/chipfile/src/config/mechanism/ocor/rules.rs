@@ -28,7 +28,7 @@ impl Annotator for Ocor {
     }
 
     fn has_release_network(&self) -> bool {
-        self.enabled && self.release_network
+        self.enabled && self.releases.apart
     }
 
     fn leaving(&self) -> Option<Header> {
@@ -109,7 +109,7 @@ impl Ocor {
             }
             (LockRequest::Try(hint, _), _) => mark(segment(hint.retries_left, self), hint),
             (LockRequest::Release(_), _) if self.rule.has_urgent() => URGENT,
-            (LockRequest::Release(hint), _) if self.mark_release => mark(0, hint),
+            (LockRequest::Release(hint), _) if self.releases.marked => mark(0, hint),
             (LockRequest::Registration(hint), _) if self.mark_registration => {
                 mark(segment(hint.retries_left, self), hint)
             }
@@ -171,7 +171,7 @@ fn progress(completed: u32, ocor: &Ocor) -> u16 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::HomeArbiter;
+    use super::super::{HomeArbiter, Releases};
     use super::*;
 
     fn mark_of(header: Header) -> Mark {
@@ -310,7 +310,10 @@ mod tests {
         );
         let release = LockRequest::of(LockHint { retries_left: 0, progress: 40 }, 0);
         assert!(!release.header(&off).rank.is_some());
-        assert_eq!(mark_of(release.header(&Ocor { mark_release: true, ..off })), Mark { level: 0, ..wake });
+        assert_eq!(
+            mark_of(release.header(&Ocor { releases: Releases { marked: true, ..off.releases }, ..off })),
+            Mark { level: 0, ..wake }
+        );
         assert!(!LockRequest::Registration(hint).header(&off).rank.is_some());
         assert_eq!(mark_of(LockRequest::Registration(hint).header(&Ocor { mark_registration: true, ..off })).level, 0);
     }
