@@ -13,6 +13,8 @@ use std::time::Duration;
 
 /// The time for each measurement of a policy.
 const EACH: Duration = Duration::from_millis(40);
+/// By how much that time is multiplied if a measurement gives no result.
+const TRIES: [u32; 3] = [1, 3, 9];
 
 /// The costs of all policies.
 #[derive(Serialize)]
@@ -60,7 +62,8 @@ pub(super) fn measure() -> Costs {
             return Cost { name, here, why, price: None, way_in_ns: None, sibling: None };
         }
         bar.step(name);
-        let price = cpus.and_then(|cpus| waiting::price(cpus, wait, EACH));
+        // On CPUs that other programs keep busy, a longer measurement may still give a result.
+        let price = cpus.and_then(|cpus| TRIES.iter().find_map(|&times| waiting::price(cpus, wait, times * EACH)));
         if wait == Wait::Spin {
             spins = price.map(|price| price.at_once.median);
         }
