@@ -79,14 +79,14 @@ impl Swept for Whatif {
 
     fn failed(&self, result: &Json) -> Option<Failure> {
         let rows = result["results"].as_array().into_iter().flatten();
-        let failed = rows.filter(|row| !row["failed"].is_null()).map(|row| {
+        let mut failed = rows.filter(|row| !row["failed"].is_null()).map(|row| {
             let (lock, seeds) = (row["lock"].as_str().unwrap_or("a lock"), &row["failed"]["seeds"]);
             format!(
                 "{lock}: its replay failed with {seeds} seeds: {}",
                 row["failed"]["why"].as_str().unwrap_or_default()
             )
         });
-        failed.last().map(|why| Failure::new(Why::Failed, why))
+        failed.next_back().map(|why| Failure::new(Why::Failed, why))
     }
 }
 
