@@ -3,7 +3,9 @@
 //! queues. What each kind promises is checked from outside; debug builds of the device check its
 //! tables in each cycle.
 //!
-//! `cargo test -p baton-chip --test qmd ten_thousand_programs_with_flows -- --ignored` runs 10,000.
+//! `cargo test -p baton-chip --test qmd ten_thousand_programs_with_flows -- --ignored` runs 10,000, and
+//! `PROGRAM=496 cargo test -p baton-chip --test qmd one_program_with_flows -- --ignored` runs program
+//! 496 again, or, with `PROGRAM=7000..10000`, these.
 
 use super::queues::on;
 use super::random::{Dice, Queues, chip};
@@ -193,7 +195,8 @@ impl Program {
         }
     }
 
-    /// Moves the queues about, by either of them.
+    /// Moves the queues about, by either of them. Between two moves threads have time to bind, which
+    /// is refused while queues move.
     fn move_about(&self, mut dice: Dice) {
         let pause = 1 + dice.below(4_000);
         while self.moves.get() {
@@ -203,7 +206,7 @@ impl Program {
                 // Each move leaves a slot taken.
                 Err(refusal) => assert_eq!(refusal, QueueRefusal::NoRoom),
             }
-            act::delay(Cycles(dice.below(pause)));
+            act::delay(Cycles(500 + dice.below(pause)));
         }
     }
 
@@ -275,7 +278,11 @@ fn program(seed: u64, order: FlowOrder) -> u64 {
     let log = Rc::new(RefCell::new(Log::default()));
     let (own, first) = (log.clone(), Dice(dice.below(1 << 30)));
     let threads: Vec<(u32, super::Body)> = vec![(0, Box::new(move || main_thread(drawn, own, first)))];
-    let outcome = run(&chip, seed, threads).unwrap_or_else(|error| panic!("program {seed}, {order:?}: {error}"));
+    let outcome = run(&chip, seed, threads).unwrap_or_else(|error| {
+        let Log { sent, got, outputs, collected, killed, .. } = &*log.borrow();
+        let counts = [sent.len(), got.len(), outputs.len(), collected.len(), killed.len()];
+        panic!("program {seed}, {order:?}, {dead:?}: {error}; sent, got, sent on, collected, killed: {counts:?}")
+    });
     check(&format!("program {seed}, {order:?}, {dead:?}"), drawn, &log.borrow(), count(&outcome, "put_back"));
     count(&outcome, "sent_on")
 }
@@ -326,4 +333,15 @@ fn programs_with_flows_that_move() {
 #[ignore = "ten thousand programs take minutes"]
 fn ten_thousand_programs_with_flows_that_move() {
     programs(0..10_000);
+}
+
+#[test]
+#[ignore = "runs the programs that the variable PROGRAM names"]
+fn one_program_with_flows() {
+    let named = std::env::var("PROGRAM").expect("PROGRAM is a number, or two with .. between");
+    let number = |text: &str| text.parse::<u64>().expect("a number");
+    programs(match named.split_once("..") {
+        Some((from, to)) => number(from)..number(to),
+        None => number(&named)..number(&named) + 1,
+    });
 }
