@@ -8,7 +8,8 @@ use std::process::ExitCode;
 #[derive(clap::Args)]
 #[command(after_help = "\
 The search is done by Optuna, in the Python module that `make wheel` builds; so this needs Python
-3.9 or newer and `pip install \"$(ls dist/*.whl)[search]\"`. BATON_PYTHON names another Python than python3.
+3.9 or newer and `pip install \"$(ls dist/*.whl)[search]\"`. BATON_PYTHON names another Python
+than python3.
 The points of a search are rows in the store of the space, and no point is run twice.
 
 Options, which the module reads (docs/reference/studio.md):

@@ -275,7 +275,7 @@ pub(super) fn crowd() -> Vec<Experiment> {
             all.push(crowd(HARDWARE, &built(levels, places), setting));
         }
     }
-    let apart = |(place, setting)| on_crowd((RELEASES, place), setting).seeds(SLEEPER_SEEDS).quick();
+    let apart = |(place, setting)| on_crowd((RELEASES, place), setting).seeds(releases::SEEDS).quick();
     all.extend(releases::settings().into_iter().map(apart));
     let release = experiment("release", "not marked", marked(["ocor.mark_release=false"]));
     let same = |of: &Experiment| of.setting.crowd.is_none() && of.id.0 != "release" && of.id.0 != THREADS_AT_HOME;

@@ -10,7 +10,7 @@
 
 use super::{LEAVE, TIME};
 use baton_machine::Ordering::{Acquire, Relaxed, Release};
-use baton_machine::{Atomic, Clock, Machine, OwnedSlice, Slot, Wait};
+use baton_machine::{Atomic, Clock, Machine, Owned, OwnedSlice, Slot, Wait};
 use baton_sync::flow::{FlowError, FlowOrder, FlowQueue, InHand, Shape, SharedQueue};
 use baton_sync::lock::{RawLock, mcs::Mcs, tas::Tas};
 use baton_sync::queue::{QueueError, RawQueue, mpmc::Mpmc, qmd::Qmd, ring::Ring};
@@ -124,7 +124,7 @@ struct FlowLock<M: Machine>(Tas<M>);
 /// A ring for each worker. A worker has the lock of a flow while it has a packet of the flow in
 /// hand, as a program does whose other threads may touch the flow's state too.
 pub(super) struct Sharded<M: Machine> {
-    shards: Vec<Mpmc<M, Item>>,
+    shards: Vec<Owned<M, Mpmc<M, Item>>>,
     locks: OwnedSlice<M, FlowLock<M>>,
 }
 
@@ -138,8 +138,8 @@ impl<M: Machine> Sharded<M> {
 unsafe impl<M: Machine> FlowQueue<M> for Sharded<M> {
     /// The shape's window is the number of workers.
     fn new(shape: Shape, _: &[SharedQueue<M, Self>]) -> Result<Self, FlowError> {
-        let shards =
-            (0..shape.window).map(|_| Mpmc::with_capacity(shape.capacity).map_err(error)).collect::<Result<_, _>>()?;
+        let shard = |_| Mpmc::with_capacity(shape.capacity).map(Owned::new).map_err(error);
+        let shards = (0..shape.window).map(shard).collect::<Result<_, _>>()?;
         Ok(Sharded { shards, locks: OwnedSlice::new(LOCKS, |_| FlowLock(Tas::new())) })
     }
 
