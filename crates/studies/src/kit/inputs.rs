@@ -29,7 +29,7 @@ impl ChipFile {
     /// Like [`ChipFile::open`]. `settings` (`key=value`) replace keys of the file, and experiments build on the result.
     ///
     /// # Errors
-    /// Those of [`ChipFile::open`], and the setting that is wrong.
+    /// A chip file cannot be opened, as [`ChipFile::open`] says, or a setting is wrong.
     pub fn open_with(path: &Path, folders: &[PathBuf], settings: &[String]) -> Result<ChipFile, StudyError> {
         let text = ChipText::open(path, folders).map_err(StudyError::input)?;
         let chip = text.chip(None, settings).map_err(StudyError::input)?;

@@ -2,11 +2,10 @@
 
 use super::{Args, chip_of, played, verdicts_for};
 use crate::cmd::sweep::{Matched, PointChips, Ready, Swept, key_names, listed, on_one_thread};
-use anyhow::Context;
 use baton_chip::Chip;
 use baton_studio::subject::Figure;
 use baton_studio::value::Value;
-use clap::{Args as _, FromArgMatches};
+use clap::Args as _;
 use indicatif::ProgressBar;
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
@@ -35,10 +34,6 @@ pub(crate) struct Litmus {
 }
 
 impl Litmus {
-    fn args(point: &Matched) -> anyhow::Result<Args> {
-        Args::from_arg_matches(&point.matches).context("the options of a point")
-    }
-
     fn chip(&self, args: &Args) -> anyhow::Result<Arc<(Chip, String)>> {
         self.chips.get(&args.chip, || chip_of(args))
     }
@@ -76,7 +71,7 @@ impl Swept for Litmus {
     }
 
     fn ready(&self, point: &Matched) -> anyhow::Result<Ready> {
-        let args = Litmus::args(point)?;
+        let args: Args = point.args()?;
         let known = self.chip(&args)?;
         Ok(Ready {
             identity: known.1.clone(),
@@ -87,7 +82,7 @@ impl Swept for Litmus {
     }
 
     fn value(&self, point: &Matched, name: &str) -> anyhow::Result<Option<Value>> {
-        PointChips::value(name, || self.chip(&Litmus::args(point)?))
+        PointChips::value(name, || self.chip(&point.args()?))
     }
 
     fn names(&self) -> Vec<String> {
@@ -100,7 +95,7 @@ impl Swept for Litmus {
 
     fn usual(&self, point: &Matched) -> Vec<String> {
         let mut usual = vec!["tests", "observed", "states"];
-        if Litmus::args(point).is_ok_and(|args| args.verdicts.is_some()) {
+        if point.args().is_ok_and(|args: Args| args.verdicts.is_some()) {
             usual.extend(["forbidden_seen", "allowed", "allowed_seen"]);
         }
         usual.into_iter().map(ToOwned::to_owned).collect()

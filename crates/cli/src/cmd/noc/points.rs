@@ -5,7 +5,7 @@ use crate::cmd::sweep::{Matched, Ready, Swept, listed};
 use anyhow::Context;
 use baton_studio::subject::{Failure, Figure, Why};
 use baton_studio::value::Value;
-use clap::{Args as _, FromArgMatches};
+use clap::Args as _;
 
 /// `baton noc` as the subject of a sweep.
 pub(crate) struct Noc;
@@ -68,7 +68,7 @@ impl Swept for Noc {
     }
 
     fn ready(&self, point: &Matched) -> anyhow::Result<Ready> {
-        let options = Options::from_arg_matches(&point.matches).context("the options of a point")?;
+        let options: Options = point.args()?;
         let experiment = options.experiment()?;
         options.technology()?;
         // Sizes are checked before a graph of these sizes is built.

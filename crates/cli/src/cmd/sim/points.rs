@@ -5,11 +5,10 @@ use super::figures::SimFigures;
 use super::shape::{Shape, Shaped};
 use super::{apps, one, places, workload};
 use crate::cmd::sweep::{Matched, PointChips, Ready, Swept, key_names};
-use anyhow::Context;
 use baton_chip::Chip;
 use baton_studio::subject::Figure;
 use baton_studio::value::{Kind, Value};
-use clap::{Args as _, FromArgMatches};
+use clap::Args as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -26,7 +25,7 @@ impl Sim {
 
     /// The options of a point.
     pub(super) fn args(point: &Matched) -> anyhow::Result<Args> {
-        let mut args = Args::from_arg_matches(&point.matches).context("the options of a point")?;
+        let mut args: Args = point.args()?;
         places::settle(&mut args)?;
         Ok(args)
     }

@@ -7,7 +7,7 @@ use baton_studies::kit::Inputs;
 use baton_studies::{Findings, Verdict};
 use baton_studio::subject::Figure;
 use baton_studio::value::Value;
-use clap::{Args as _, FromArgMatches};
+use clap::Args as _;
 use indicatif::ProgressBar;
 use serde_json::{Value as Json, json};
 use std::fmt::Write;
@@ -36,12 +36,6 @@ const FIGURES: [(&str, &str, &str); 14] = [
 
 /// `baton study` as the subject of a sweep.
 pub(crate) struct Study;
-
-impl Study {
-    fn args(point: &Matched) -> anyhow::Result<Args> {
-        Args::from_arg_matches(&point.matches).context("the options of a point")
-    }
-}
 
 /// The whole chips, the contents of the profiles, and the commit: everything that decides the findings beside the options.
 fn identity(inputs: &Inputs) -> anyhow::Result<String> {
@@ -86,7 +80,7 @@ impl Swept for Study {
     }
 
     fn ready(&self, point: &Matched) -> anyhow::Result<Ready> {
-        let args = Study::args(point)?;
+        let args: Args = point.args()?;
         let (entry, inputs) = inputs(&args)?;
         // The study checks its chips itself.
         (entry.open)(&inputs).map_err(super::bad)?;

@@ -51,7 +51,7 @@ impl PointChips {
     /// The value of a key of the chip that `get` returns; `None` if there is no such key.
     ///
     /// # Errors
-    /// Those of `get`.
+    /// The chip cannot be made, as `get` says.
     pub(crate) fn value(
         key: &str,
         get: impl FnOnce() -> anyhow::Result<Arc<(Chip, String)>>,

@@ -2,8 +2,9 @@
 
 use super::subject::Swept;
 use crate::error::{BadInput, Place};
+use anyhow::Context;
 use clap::error::ContextKind;
-use clap::{ArgMatches, Command};
+use clap::{ArgMatches, Command, FromArgMatches};
 use std::any::TypeId;
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -62,6 +63,16 @@ pub(super) fn options<C: Swept>() -> Rc<[Opt]> {
 pub(crate) struct Matched {
     pub(super) options: Rc<[Opt]>,
     pub(crate) matches: ArgMatches,
+}
+
+impl Matched {
+    /// The options as the command has them.
+    ///
+    /// # Errors
+    /// They are those of another command.
+    pub(crate) fn args<A: FromArgMatches>(&self) -> anyhow::Result<A> {
+        A::from_arg_matches(&self.matches).context("the options of a point")
+    }
 }
 
 /// Parses arguments as the command would.

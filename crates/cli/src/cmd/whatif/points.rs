@@ -2,12 +2,11 @@
 
 use super::{Args, SCHEMA_TEXT, Told, predicted, recorded_bytes};
 use crate::cmd::sweep::{Matched, PointChips, Ready, Swept, key_names, of_schema, on_one_thread};
-use anyhow::Context;
 use baton_chip::Chip;
 use baton_replay::predict::MEMORY_A_BYTE;
 use baton_studio::subject::{Failure, Figure, Why};
 use baton_studio::value::Value;
-use clap::{Args as _, FromArgMatches};
+use clap::Args as _;
 use serde_json::Value as Json;
 use std::sync::Arc;
 
@@ -21,10 +20,6 @@ pub(crate) struct Whatif {
 }
 
 impl Whatif {
-    fn args(point: &Matched) -> anyhow::Result<Args> {
-        Args::from_arg_matches(&point.matches).context("the options of a point")
-    }
-
     fn chip(&self, args: &Args) -> anyhow::Result<Arc<(Chip, String)>> {
         self.chips.get(&args.chip, || args.chip.clone().for_replay().open())
     }
@@ -42,7 +37,7 @@ impl Swept for Whatif {
     }
 
     fn ready(&self, point: &Matched) -> anyhow::Result<Ready> {
-        let args = Whatif::args(point)?;
+        let args: Args = point.args()?;
         let known = self.chip(&args)?;
         let bytes = recorded_bytes(&args.directory);
         let locks = args.lock.iter().map(|names| names.split(',').count()).sum::<usize>().max(1);
@@ -59,7 +54,7 @@ impl Swept for Whatif {
     }
 
     fn value(&self, point: &Matched, name: &str) -> anyhow::Result<Option<Value>> {
-        PointChips::value(name, || self.chip(&Whatif::args(point)?))
+        PointChips::value(name, || self.chip(&point.args()?))
     }
 
     fn names(&self) -> Vec<String> {
