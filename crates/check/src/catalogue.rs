@@ -279,6 +279,39 @@ macro_rules! channel_suites {
     )*};
 }
 
+/// Makes tests of the contracts of queues that lend their places in the world `$world`.
+#[macro_export]
+macro_rules! lend_suite {
+    ($world:ty) => {
+        $crate::lend_suites! { $world; spsc::Spsc ring_single::RingSingle mpmc::Mpmc }
+        mod channels {
+            use super::*;
+            $crate::lend_suites! { channels $world; spsc::ExactSpsc mpmc::ExactMpmc }
+        }
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! lend_suites {
+    (channels $world:ty; $($room:ident :: $type:ident)*) => {$(
+        mod $room {
+            use super::*;
+            type Queue = ::baton_sync::queue::$room::$type<<$world as $crate::world::World>::M, u64>;
+
+            $crate::contract_tests! { lend, $world, Queue: channels }
+        }
+    )*};
+    ($world:ty; $($room:ident :: $type:ident)*) => {$(
+        mod $room {
+            use super::*;
+            type Queue = ::baton_sync::queue::$room::$type<<$world as $crate::world::World>::M, u64>;
+
+            $crate::contract_tests! { lend, $world, Queue: transfer awaited places }
+        }
+    )*};
+}
+
 /// Makes tests of the contracts of channels for which tasks and watchers wait in the world `$world`.
 #[macro_export]
 macro_rules! watched_suite {

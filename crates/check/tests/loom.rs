@@ -166,6 +166,10 @@ mod watched {
     baton_check::watched_suite!(baton_check::world::Loom);
 }
 
+mod lending {
+    baton_check::lend_suite!(baton_check::world::Loom);
+}
+
 mod segments {
     baton_check::segments_suite!(baton_check::world::Loom; of_one 1, of_two 2);
 }

@@ -102,6 +102,10 @@ mod watched {
     baton_check::watched_suite!(baton_check::world::Native);
 }
 
+mod lending {
+    baton_check::lend_suite!(baton_check::world::Native);
+}
+
 mod once {
     baton_check::once_suite!(baton_check::world::Native);
 }

@@ -163,6 +163,10 @@ mod watched {
     baton_check::watched_suite!(baton_check::world::Shuttle);
 }
 
+mod lending {
+    baton_check::lend_suite!(baton_check::world::Shuttle);
+}
+
 mod segments {
     baton_check::segments_suite!(baton_check::world::Shuttle; of_one 1);
 }

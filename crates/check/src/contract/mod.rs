@@ -19,6 +19,7 @@
 //! | [`once`] | contracts of an initialization |
 //! | [`omp`] | contracts of the OpenMP runtime |
 //! | [`bulk`] | contracts of queues that move items in bulk |
+//! | [`lend`] | contracts of queues that lend their places |
 
 pub mod ability;
 pub mod barrier;
@@ -27,6 +28,7 @@ pub mod channel;
 pub mod deque;
 pub mod event;
 pub mod flow;
+pub mod lend;
 pub mod lock;
 pub mod machine;
 mod mortal;

@@ -11,7 +11,8 @@
 //! | [`Barrier`] | 256 | – | [`central`](crate::barrier::central): any number of threads |
 //!
 //! [`queue_of`] makes a bounded queue with a [`Sender`] and a [`Receiver`], [`unbounded`] one without a
-//! bound. For a queue of kind [`Watched`] tasks can wait, and [`wait_any`] waits for several of them.
+//! bound. An end that has its side to itself lends places: [`Sender::reserve`], [`Receiver::peek`]. For a
+//! queue of kind [`Watched`] tasks can wait, and [`wait_any`] waits for several of them.
 //!
 //! Mutexes and reader-writer locks are those of [`lock_api`] 0.5, with its guards. Each lock of
 //! [`lock`](crate::lock) has an alias such as [`McsMutex`]; a lock with queue nodes allocates a
@@ -25,6 +26,7 @@ mod barrier;
 mod condvar;
 #[cfg(any(test, feature = "deadlocks"))]
 pub mod deadlocks;
+mod lend;
 mod mutex;
 mod once;
 #[cfg(any(test, feature = "poison"))]
@@ -45,14 +47,15 @@ pub use barrier::Barrier;
 pub use baton_machine::units::Nanos;
 pub use baton_machine::{Clock, Deadline, Wait};
 pub use condvar::Condvar;
+pub use lend::{Items, Room};
 /// The crate whose guards the mutexes and reader-writer locks have.
 pub use lock_api;
 pub use mutex::*;
 pub use once::Once;
 pub use policy::{Adaptive, Park, Pause, SpinPark, WaitPolicy, after};
 pub use queue::{
-    Boundless, Ends, Kind, ManyReceivers, ManySenders, ManyToMany, ManyToOne, OneToMany, OneToOne, Receiver, Segmented,
-    Sender, Watched, queue_of, queue_with, unbounded, unbounded_with,
+    Boundless, Ends, Kind, ManyReceivers, ManySenders, ManyToMany, ManyToOne, OneReceiver, OneSender, OneToMany,
+    OneToOne, Receiver, Segmented, Sender, Watched, queue_of, queue_with, unbounded, unbounded_with,
 };
 pub use raw::{Held, Raw};
 pub use ready::{Descriptor, Ready, wait_any};

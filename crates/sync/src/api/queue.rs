@@ -27,6 +27,10 @@ pub trait Kind: sealed::Sealed + 'static {
 pub trait ManySenders: Kind {}
 /// A kind of queue whose receiver can be cloned.
 pub trait ManyReceivers: Kind {}
+/// A kind of queue whose only sender can build items in their places.
+pub trait OneSender: Kind {}
+/// A kind of queue whose only receiver can look at items in their places.
+pub trait OneReceiver: Kind {}
 /// A kind of queue that needs no bound.
 pub trait Boundless: Kind {
     /// Creates an empty queue without a bound.
@@ -47,6 +51,8 @@ impl<K: Kind> Kind for Watched<K> {
 }
 impl<K: ManySenders> ManySenders for Watched<K> {}
 impl<K: ManyReceivers> ManyReceivers for Watched<K> {}
+impl<K: OneSender> OneSender for Watched<K> {}
+impl<K: OneReceiver> OneReceiver for Watched<K> {}
 impl<K: Boundless> Boundless for Watched<K> {
     fn boundless<T: Send + 'static>() -> K::Queue<T> {
         K::boundless()
@@ -73,11 +79,11 @@ macro_rules! kinds {
 
 kinds! {
     /// One sender and one receiver, by [`spsc`](crate::queue::spsc).
-    OneToOne ExactSpsc:;
+    OneToOne ExactSpsc: OneSender OneReceiver;
     /// One sender and any number of receivers, by [`mpmc`](crate::queue::mpmc).
-    OneToMany ExactMpmc: ManyReceivers;
+    OneToMany ExactMpmc: OneSender ManyReceivers;
     /// Any number of senders and one receiver, by [`mpmc`](crate::queue::mpmc).
-    ManyToOne ExactMpmc: ManySenders;
+    ManyToOne ExactMpmc: ManySenders OneReceiver;
     /// Any number of senders and receivers, by [`mpmc`](crate::queue::mpmc).
     ManyToMany ExactMpmc: ManySenders ManyReceivers;
 }

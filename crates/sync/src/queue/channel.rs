@@ -9,7 +9,7 @@ use baton_machine::Ordering::{Acquire, Relaxed, Release};
 use baton_machine::{Atomic, Deadline, Machine, Wait};
 
 /// The policy with which the queue itself is called: its own waits and wake-ups are not used.
-const QUIET: Wait = Wait::Pause;
+pub(super) const QUIET: Wait = Wait::Pause;
 
 /// Why an item was not taken in. The item comes back.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -126,7 +126,7 @@ impl<M: Machine, Q: ExactQueue<M>, B: Bell<M>> Channel<M, Q, B> {
     }
 
     /// Whether another sender that waits has something to look at: room.
-    fn has_room(&self) -> bool {
+    pub(super) fn has_room(&self) -> bool {
         self.queue.len() < self.queue.capacity()
     }
 
@@ -223,7 +223,7 @@ impl<M: Machine, Q: ExactQueue<M>, B: Bell<M>> Channel<M, Q, B> {
 
     /// Whether another receiver that waits has something to look at: an item, or, in a closed
     /// channel, that there is none any more.
-    fn has_news(&self) -> bool {
+    pub(super) fn has_news(&self) -> bool {
         !self.queue.is_empty() || self.is_closed()
     }
 
@@ -333,7 +333,7 @@ impl<M: Machine, Q: ExactQueue<M>, B: Bell<M>> Channel<M, Q, B> {
 /// another thread is about to hand over. The waiter then sleeps again, and the thread that gets the
 /// one in front must pass the notification on.
 #[cold]
-fn until<M: Machine, B: Bell<M>, R>(
+pub(super) fn until<M: Machine, B: Bell<M>, R>(
     bell: &B,
     wait: Wait,
     deadline: Option<Deadline>,

@@ -29,6 +29,16 @@ impl<M: Machine, T: Send + 'static> ItemSlot<M, T> {
         unsafe { self.0.write(|at| at.write(MaybeUninit::new(item))) };
     }
 
+    /// Calls `f` with the item.
+    ///
+    /// # Safety
+    /// The slot holds an item, whose write happened before; no thread changes the slot meanwhile.
+    #[inline(always)]
+    pub(super) unsafe fn look<R>(&self, f: impl FnOnce(&T) -> R) -> R {
+        // SAFETY: by contract the slot holds an item.
+        unsafe { self.0.read(|at| f((*at).assume_init_ref())) }
+    }
+
     /// Takes the item out.
     ///
     /// # Safety
@@ -43,7 +53,7 @@ impl<M: Machine, T: Send + 'static> ItemSlot<M, T> {
 /// Splits `count` neighbouring places of a ring from `first` on into the part up to the ring's end
 /// and the part that continues at its beginning.
 #[inline(always)]
-fn parts<S>(places: &[S], first: u32, count: usize) -> (&[S], &[S]) {
+pub(super) fn parts<S>(places: &[S], first: u32, count: usize) -> (&[S], &[S]) {
     let begin = first as usize & (places.len() - 1);
     let before = count.min(places.len() - begin);
     (&places[begin..begin + before], &places[..count - before])

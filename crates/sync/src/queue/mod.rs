@@ -4,6 +4,7 @@
 
 pub mod channel;
 mod item;
+pub mod lend;
 pub mod watched;
 #[macro_use]
 mod registry;

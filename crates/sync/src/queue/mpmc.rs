@@ -11,6 +11,7 @@
 //! place equals the next lap's mark of an empty one.) Positions have 64 bits and do not wrap.
 
 use super::item::ItemSlot;
+use super::lend::{Lends, Places};
 use super::{BadBound, Counted, ExactQueue, QueueError, QueueInfo, RawQueue, Side, check_capacity, places_for};
 use baton_machine::Ordering::{Acquire, Relaxed, Release};
 use baton_machine::{Atomic, Machine, OwnedSlice, Wait};
@@ -202,6 +203,50 @@ unsafe impl<M: Machine, T: Send + 'static> ExactQueue<M> for ExactMpmc<M, T> {
         // more items than there are places may pass between the two reads.
         let head = self.head.0.load(Relaxed);
         (self.tail.0.load(Relaxed).saturating_sub(head) as usize).min(self.capacity)
+    }
+}
+
+// SAFETY: by contract the side has one thread, so its next position is that thread's. The place's
+// number gives the place to this position, and to no other until it changes. Places of several
+// positions are not neighbours in memory, so that one is lent at a time.
+unsafe impl<M: Machine, T: Send + 'static, const EXACT: bool> Lends<M> for Bounded<M, T, EXACT> {
+    #[inline]
+    unsafe fn reserve(&self, most: usize) -> Places<'_, M, T> {
+        // Relaxed: only the producer writes it, which is the caller.
+        let at = self.tail.0.load(Relaxed);
+        if most == 0 || EXACT && self.capacity < self.cells.len() && self.bound(at).is_some() {
+            return Places::at_most_one(None);
+        }
+        let cell = self.cell(at);
+        // Acquire: the consumer that used the place before is done with it.
+        Places::at_most_one((cell.turn.load(Acquire) == 2 * at).then_some(&cell.place))
+    }
+
+    #[inline]
+    unsafe fn commit(&self, count: usize, wait: Wait) {
+        debug_assert_eq!(count, 1, "one place was lent");
+        // Relaxed, for the store too: the place's number orders accesses to the place.
+        let at = self.tail.0.load(Relaxed);
+        self.tail.0.store(at + 1, Relaxed);
+        self.pass(self.cell(at), 2 * at + 1, wait);
+    }
+
+    #[inline]
+    unsafe fn peek(&self, most: usize) -> Places<'_, M, T> {
+        // Relaxed: only the consumer writes it, which is the caller.
+        let at = self.head.0.load(Relaxed);
+        let cell = self.cell(at);
+        // Acquire: see the item.
+        Places::at_most_one((most != 0 && cell.turn.load(Acquire) == 2 * at + 1).then_some(&cell.place))
+    }
+
+    #[inline]
+    unsafe fn release(&self, count: usize, wait: Wait) {
+        debug_assert_eq!(count, 1, "one place was lent");
+        // Relaxed, for the store too: as in `commit`.
+        let at = self.head.0.load(Relaxed);
+        self.head.0.store(at + 1, Relaxed);
+        self.pass(self.cell(at), 2 * (at + self.cells.len() as u64), wait);
     }
 }
 

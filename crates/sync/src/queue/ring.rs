@@ -9,6 +9,7 @@
 //! store, and there are no earlier claims to wait for.
 
 use super::item::ItemSlot;
+use super::lend::{Lends, Places};
 use super::{BulkQueue, Counted, CountedBulk, QueueError, QueueInfo, RawQueue, Side, check_capacity};
 use baton_machine::Ordering::{Acquire, Relaxed, Release};
 use baton_machine::{Atomic, Machine, OwnedSlice, Wait, WaitResult};
@@ -40,6 +41,9 @@ impl Threads for Many {
         counted_bulk: Some(CountedBulk { call: Counted { instructions: 238.0, accesses: 10 }, item: 1.5 }),
     };
 }
+
+/// A mode for one thread on each side, which has its side's next places to itself until it claims them.
+pub trait Alone: Threads {}
 
 /// One side of the ring, alone in its pair of cache lines. Both counts wrap.
 #[repr(C, align(128))]
@@ -120,6 +124,30 @@ impl<M: Machine> End<M> {
         // Wakes all: threads of this side that wait for their turn, and threads of the other side
         // that wait for places, sleep on the same word.
         M::wake::<u32>(&self.tail, u32::MAX, wait);
+    }
+
+    /// Returns the places that a claim would get, up to `most`, for the only thread of this side.
+    #[inline(always)]
+    fn next<'a, T: Send>(
+        &self,
+        other: &End<M>,
+        ahead: u32,
+        most: usize,
+        places: &'a [ItemSlot<M, T>],
+    ) -> Places<'a, M, T> {
+        // Relaxed: no other thread writes this side's head.
+        let head = self.head.load(Relaxed);
+        let count = Self::room(other, ahead, head, bounded(most), Ask::Burst).unwrap_or(0);
+        Places::of_ring(places, head, count as usize)
+    }
+
+    /// Claims places that this thread has finished with, and passes them to the other side.
+    #[inline(always)]
+    fn pass<S: Alone>(&self, count: usize, wait: Wait) {
+        // Relaxed for both: as in `next`.
+        let first = self.head.load(Relaxed);
+        self.head.store(first.wrapping_add(count as u32), Relaxed);
+        self.publish::<S>(Claim { first, count: count as u32 }, wait);
     }
 
     /// Waits until the threads that claimed before have advanced the tail up to this claim.
@@ -342,6 +370,31 @@ unsafe impl<M: Machine, T: Copy + Send + 'static> BulkQueue<M> for Ring<M, T> {
     }
     fn dequeue_burst(&self, items: &mut [T], wait: Wait) -> usize {
         self.get_all(items, Ask::Burst, wait).unwrap_or(0)
+    }
+}
+
+// SAFETY: the places are claimed only when they are committed or released. Until then no other thread
+// uses them: their side has no other one, and the other side's tail has passed them.
+unsafe impl<M: Machine, T: Send + 'static, S: Alone> Lends<M> for Ring<M, T, S> {
+    #[inline]
+    unsafe fn reserve(&self, most: usize) -> Places<'_, M, T> {
+        let capacity = self.places.len() as u32;
+        self.producers.next(&self.consumers, capacity, most, &self.places)
+    }
+
+    #[inline]
+    unsafe fn commit(&self, count: usize, wait: Wait) {
+        self.producers.pass::<S>(count, wait);
+    }
+
+    #[inline]
+    unsafe fn peek(&self, most: usize) -> Places<'_, M, T> {
+        self.consumers.next(&self.producers, 0, most, &self.places)
+    }
+
+    #[inline]
+    unsafe fn release(&self, count: usize, wait: Wait) {
+        self.consumers.pass::<S>(count, wait);
     }
 }
 

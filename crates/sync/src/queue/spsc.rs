@@ -2,6 +2,7 @@
 //! so that it reads the other's line only when the copy shows too little room or too few items.
 
 use super::item::ItemSlot;
+use super::lend::{Lends, Places};
 use super::{
     BadBound, Counted, CountedBulk, ExactQueue, QueueError, QueueInfo, RawQueue, Side, check_capacity, places_for,
 };
@@ -233,6 +234,42 @@ unsafe impl<M: Machine, T: Send + 'static> RawQueue<M> for Spsc<M, T> {
     }
 }
 
+// SAFETY: places from tail to head are empty and belong to the producer, places from head to tail have
+// items and belong to the consumer, until the counts move.
+unsafe impl<M: Machine, T: Send + 'static> Lends<M> for Spsc<M, T> {
+    #[inline]
+    unsafe fn reserve(&self, most: usize) -> Places<'_, M, T> {
+        // Relaxed: only the producer writes it, which is the caller.
+        let tail = self.tail.count.load(Relaxed);
+        Places::of_ring(&self.places, tail, self.room(tail, most).min(most))
+    }
+
+    #[inline]
+    unsafe fn commit(&self, count: usize, wait: Wait) {
+        // Relaxed: as in `reserve`.
+        let tail = self.tail.count.load(Relaxed);
+        // Release: the consumer sees the items.
+        self.tail.count.store(tail.wrapping_add(count as u32), Release);
+        M::wake::<u32>(&self.tail.count, 1, wait);
+    }
+
+    #[inline]
+    unsafe fn peek(&self, most: usize) -> Places<'_, M, T> {
+        // Relaxed: only the consumer writes it, which is the caller.
+        let head = self.head.count.load(Relaxed);
+        Places::of_ring(&self.places, head, self.items(head, most).min(most))
+    }
+
+    #[inline]
+    unsafe fn release(&self, count: usize, wait: Wait) {
+        // Relaxed: as in `peek`.
+        let head = self.head.count.load(Relaxed);
+        // Release: the producer reuses the places only after this thread is done with the items.
+        self.head.count.store(head.wrapping_add(count as u32), Release);
+        M::wake::<u32>(&self.head.count, 1, wait);
+    }
+}
+
 impl<M: Machine, T: Send + 'static> Drop for Spsc<M, T> {
     fn drop(&mut self) {
         if core::mem::needs_drop::<T>() {
@@ -335,5 +372,32 @@ unsafe impl<M: Machine, T: Send + 'static> ExactQueue<M> for ExactSpsc<M, T> {
     {
         // SAFETY: see above.
         unsafe { self.ring.dequeue_burst(items, wait) }
+    }
+}
+
+// SAFETY: the bound only makes the ring lend fewer places.
+unsafe impl<M: Machine, T: Send + 'static> Lends<M> for ExactSpsc<M, T> {
+    #[inline]
+    unsafe fn reserve(&self, most: usize) -> Places<'_, M, T> {
+        // SAFETY: guaranteed by the caller, here and below.
+        unsafe { self.ring.reserve(most.min(self.spare())) }
+    }
+
+    #[inline]
+    unsafe fn commit(&self, count: usize, wait: Wait) {
+        // SAFETY: see above.
+        unsafe { self.ring.commit(count, wait) };
+    }
+
+    #[inline]
+    unsafe fn peek(&self, most: usize) -> Places<'_, M, T> {
+        // SAFETY: see above.
+        unsafe { self.ring.peek(most) }
+    }
+
+    #[inline]
+    unsafe fn release(&self, count: usize, wait: Wait) {
+        // SAFETY: see above.
+        unsafe { self.ring.release(count, wait) };
     }
 }
