@@ -125,7 +125,7 @@ install: build
 	$(BUILT)/baton completions bash > '$(DESTDIR)$(PREFIX)/share/bash-completion/completions/baton'
 	$(MAKE) install-c
 
-## install-c: baton.h, baton.hpp, baton_lock.h, the C library, its pkg-config and its CMake files, as built
+## install-c: baton.h, baton.hpp, baton_queues.hpp, baton_lock.h, the C library, its pkg-config and its CMake files, as built
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
 MAJOR   := $(firstword $(subst ., ,$(VERSION)))
 MINOR   := $(word 2,$(subst ., ,$(VERSION)))
@@ -134,6 +134,7 @@ ABI     := $(if $(filter 0,$(MAJOR)),0.$(MINOR),$(MAJOR))
 install-c:
 	install -D -m 644 crates/capi/include/baton.h '$(DESTDIR)$(PREFIX)/include/baton.h'
 	install -D -m 644 crates/capi/include/baton.hpp '$(DESTDIR)$(PREFIX)/include/baton.hpp'
+	install -D -m 644 crates/capi/include/baton_queues.hpp '$(DESTDIR)$(PREFIX)/include/baton_queues.hpp'
 	install -D -m 644 crates/capi/include/baton_lock.h '$(DESTDIR)$(PREFIX)/include/baton_lock.h'
 	install -D -m 755 $(BUILT)/libbaton.so '$(DESTDIR)$(PREFIX)/lib/libbaton.so.$(VERSION)'
 	ln -sf libbaton.so.$(VERSION) '$(DESTDIR)$(PREFIX)/lib/libbaton.so.$(ABI)'

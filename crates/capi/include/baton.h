@@ -109,7 +109,7 @@ typedef struct __attribute__((aligned(128))) baton_meeting {
 int baton_meeting_wait(baton_meeting *meeting); /* 1 in one thread, 0 in the others; -1 if it is for no threads */
 
 /* A queue of items of one size, first in first out, with any number of threads on each side. It has one mutex: a thread that
- * loses its CPU inside of a call holds up the others. Items are copied. For queues without a mutex, use Rust. */
+ * loses its CPU inside of a call holds up the others. Items are copied. Queues without a mutex are in the next part. */
 typedef struct baton_queue {
     baton_mutex mutex;
     baton_cond items, room;
@@ -141,6 +141,112 @@ int baton_queue_get_some(baton_queue *queue, void *items, size_t count, size_t *
 /* Closes the queue: no further item goes in, the items in it can still be got, and waiting threads return. Returns 0. */
 int baton_queue_close(baton_queue *queue);
 size_t baton_queue_length(baton_queue *queue); /* number of items; may be stale at once */
+
+/* ---- queues in memory of their own ---------------------------------------------------------------------------- */
+
+/* The queues of this part have no mutex inside, and allocate. Their waiters wait like those above. `new` and `open` return NULL
+ * if the object cannot be made. After NULL and EINVAL, baton_last_error() says why. */
+
+/* A queue for one producer thread and one consumer thread, for exactly `capacity` items. It lends its places: the producer builds
+ * items in them, and the consumer looks at items there. An item takes the next power of two of its size, at least 16 bytes. */
+typedef struct baton_spsc baton_spsc;
+
+baton_spsc *baton_spsc_new(size_t item_size, size_t capacity);
+void baton_spsc_free(baton_spsc *queue); /* forgets the bytes of the items in it */
+
+/* These copy an item in. They return 0, EPIPE if the queue is closed, EAGAIN if it is full (try), ETIMEDOUT or EINVAL (timed). */
+int baton_spsc_put(baton_spsc *queue, const void *item);
+int baton_spsc_tryput(baton_spsc *queue, const void *item);
+int baton_spsc_timedput(baton_spsc *queue, const void *item, int clock, const struct timespec *until);
+/* These copy the oldest item out. They return 0, EPIPE if the queue is closed and empty, EAGAIN if it is empty (try), ETIMEDOUT
+ * or EINVAL (timed). */
+int baton_spsc_get(baton_spsc *queue, void *item);
+int baton_spsc_tryget(baton_spsc *queue, void *item);
+int baton_spsc_timedget(baton_spsc *queue, void *item, int clock, const struct timespec *until);
+
+/* Places of items: `first_count` of them at `first`, and then `second_count` at `second`, where a ring continues at its beginning.
+ * Each begins `stride` bytes behind the one before. */
+typedef struct baton_places {
+    void *first;
+    size_t first_count;
+    void *second;
+    size_t second_count, stride;
+} baton_places;
+
+static inline size_t baton_places_count(const baton_places *places) { return places->first_count + places->second_count; }
+/* Returns place `i`, counted from 0. */
+static inline void *baton_place(const baton_places *places, size_t i) {
+    return i < places->first_count ? (char *)places->first + i * places->stride
+                                   : (char *)places->second + (i - places->first_count) * places->stride;
+}
+
+/* These lend up to `most` free places to the producer, and wait while there is none. Their results are those of put. Nothing is
+ * sent before the commit; places that are not committed are lent again. */
+int baton_spsc_reserve(baton_spsc *queue, size_t most, baton_places *places);
+int baton_spsc_tryreserve(baton_spsc *queue, size_t most, baton_places *places);
+int baton_spsc_timedreserve(baton_spsc *queue, size_t most, baton_places *places, int clock, const struct timespec *until);
+/* Sends the items in the first `count` places of the last reserve; the other places are not lent any more. Returns 0, EPIPE if the
+ * queue is closed (nothing was sent), or EINVAL if fewer places are lent. */
+int baton_spsc_commit(baton_spsc *queue, size_t count);
+/* These lend the places of up to `most` of the oldest items to the consumer, and wait while there is none. Their results are those
+ * of get. The items stay in the queue until they are released. */
+int baton_spsc_peek(baton_spsc *queue, size_t most, baton_places *places);
+int baton_spsc_trypeek(baton_spsc *queue, size_t most, baton_places *places);
+int baton_spsc_timedpeek(baton_spsc *queue, size_t most, baton_places *places, int clock, const struct timespec *until);
+/* Gives the first `count` places of the last peek back: their items are received, and the other places are not lent any more.
+ * Returns 0, or EINVAL if fewer places are lent. */
+int baton_spsc_release(baton_spsc *queue, size_t count);
+
+/* Closes the queue: no further item goes in, the items in it can still be got, and waiting threads return. Returns 0. Any thread may
+ * close, and ask for the length. */
+int baton_spsc_close(baton_spsc *queue);
+size_t baton_spsc_length(const baton_spsc *queue); /* number of items; may be stale at once */
+
+/* A queue without a bound, with any number of threads on each side, first in first out. It allocates as it grows, and a drained
+ * queue keeps the memory of 32 items. An item of more than 128 bytes is allocated by itself. */
+typedef struct baton_unbounded baton_unbounded;
+
+baton_unbounded *baton_unbounded_new(size_t item_size);
+void baton_unbounded_free(baton_unbounded *queue); /* forgets the bytes of the items in it */
+int baton_unbounded_put(baton_unbounded *queue, const void *item); /* 0, or EPIPE if the queue is closed */
+/* These copy the oldest item out. Their results are those of baton_spsc_get. */
+int baton_unbounded_get(baton_unbounded *queue, void *item);
+int baton_unbounded_tryget(baton_unbounded *queue, void *item);
+int baton_unbounded_timedget(baton_unbounded *queue, void *item, int clock, const struct timespec *until);
+int baton_unbounded_close(baton_unbounded *queue); /* as baton_spsc_close */
+size_t baton_unbounded_length(const baton_unbounded *queue);
+
+/* A queue between processes, in a file that all of them map (/dev/shm is the usual folder). A process that is killed stops no
+ * other, and at most its operation is lost. docs/reference/library.md has the details. */
+typedef enum baton_process_kind {
+    BATON_ONE_TO_ONE = 0, /* one sender and one receiver; when one ends, another may take its place */
+    BATON_MANY_TO_MANY = 1 /* up to 4,096 senders and receivers */
+} baton_process_kind;
+typedef struct baton_process_sender baton_process_sender;
+typedef struct baton_process_receiver baton_process_receiver;
+
+/* Creates the file of an empty queue. Returns 0, EINVAL, or a code of errno.h such as EEXIST; baton_last_error() says why. */
+int baton_process_queue_create(const char *path, int kind, size_t capacity, size_t item_size);
+/* Opens an end, which one thread at a time may use. A forked child opens its own ends. */
+baton_process_sender *baton_process_sender_open(const char *path);
+baton_process_receiver *baton_process_receiver_open(const char *path);
+/* Gives an end back; the queue stays open. */
+void baton_process_sender_free(baton_process_sender *sender);
+void baton_process_receiver_free(baton_process_receiver *receiver);
+/* Closes the queue for all processes: no further item goes in, and waiting threads return. */
+void baton_process_sender_close(const baton_process_sender *sender);
+void baton_process_receiver_close(const baton_process_receiver *receiver);
+size_t baton_process_sender_item_size(const baton_process_sender *sender);
+size_t baton_process_receiver_item_size(const baton_process_receiver *receiver);
+/* These copy an item of `size` bytes in or out. They return 0, EPIPE if the queue is closed (and, to receive, empty), EAGAIN if it is
+ * full or empty (try), EBUSY if another process is in the middle of a call (try), ETIMEDOUT (timed), EINVAL for another size than the
+ * queue's, or EBADMSG if another program has written into the file. */
+int baton_process_send(baton_process_sender *sender, const void *item, size_t size);
+int baton_process_trysend(baton_process_sender *sender, const void *item, size_t size);
+int baton_process_timedsend(baton_process_sender *sender, const void *item, size_t size, int clock, const struct timespec *until);
+int baton_process_receive(baton_process_receiver *receiver, void *item, size_t size);
+int baton_process_tryreceive(baton_process_receiver *receiver, void *item, size_t size);
+int baton_process_timedreceive(baton_process_receiver *receiver, void *item, size_t size, int clock, const struct timespec *until);
 
 /* ---- locks of all algorithms ---------------------------------------------------------------------------------- */
 

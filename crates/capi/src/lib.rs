@@ -7,6 +7,9 @@
 //! | [`barrier`] | barriers of all algorithms behind one type |
 //! | [`fixed`] | objects in the caller's memory, without allocation |
 //! | [`queue`] | a queue in the caller's memory |
+//! | [`spsc`] | a queue for one producer and one consumer, which lends its places |
+//! | [`unbounded`] | a queue without a bound |
+//! | [`processes`] | queues between processes |
 //! | `time` | times of C |
 //! | [`error`] | the last error, as text |
 //!
@@ -19,8 +22,11 @@ pub mod barrier;
 pub mod error;
 pub mod fixed;
 pub mod lock;
+pub mod processes;
 pub mod queue;
+pub mod spsc;
 mod time;
+pub mod unbounded;
 
 use baton_machine::{Native, Wait};
 use std::ffi::{CStr, c_char};

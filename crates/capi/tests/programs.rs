@@ -155,6 +155,27 @@ fn the_cpp_classes_fit_the_standards_guards() {
 }
 
 #[test]
+fn queues_lend_places_have_no_bound_and_join_processes() {
+    const NAME: &str = "queues_lend_places_have_no_bound_and_join_processes";
+    let (Some(cc), Some(cpp)) = (program("cc", NAME), program("c++", NAME)) else { return };
+    if program("pkg-config", NAME).is_none() {
+        return;
+    }
+    let installed = Installed::new();
+    let flags = installed.flags(&["--cflags", "--libs"]);
+    for (compiler, source, standard, said) in [
+        (cc, "capi/queues.c", "-std=gnu11", "sum 49995000 of 49995000\n"),
+        (cpp, "capi/queues.cpp", "-std=c++17", "sum 12497500\n"),
+    ] {
+        let queues = installed.compile(compiler, source, &[&flags[..], &[standard.to_owned()]].concat());
+        let file = installed.0.path().join(standard);
+        let output = run(installed.start(&queues).arg(&file));
+        assert_eq!(String::from_utf8_lossy(&output.stdout), said);
+        assert!(!file.exists());
+    }
+}
+
+#[test]
 fn the_c_and_the_cpp_pipeline_index_a_folder() {
     const NAME: &str = "the_c_and_the_cpp_pipeline_index_a_folder";
     let (Some(cc), Some(cpp)) = (program("cc", NAME), program("c++", NAME)) else { return };
