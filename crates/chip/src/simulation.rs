@@ -102,6 +102,8 @@ impl Default for Options {
 pub struct Simulation {
     engine: NonNull<Engine>,
     routines: RefCell<Routines>,
+    /// That nothing outside of the simulation owns guest memory ([`Simulation::discard`]).
+    unowned: bool,
 }
 
 /// That cells may be shared between host threads rests on simulations that may not
@@ -203,6 +205,7 @@ impl Simulation {
         Ok(Simulation {
             engine: NonNull::from(Box::leak(Box::new(engine))),
             routines: RefCell::new(Routines { all: Vec::new(), free_stacks: Vec::new(), next_stack: first_stack }),
+            unowned: false,
         })
     }
 
@@ -427,6 +430,11 @@ impl Simulation {
 
     /// The recorded events as a trace. Threads are numbered in the order of their creation.
     pub fn into_trace(mut self) -> baton_trace::Trace {
+        self.take_trace()
+    }
+
+    /// Like [`Simulation::into_trace`]; the simulation has no recorded events afterwards.
+    pub fn take_trace(&mut self) -> baton_trace::Trace {
         let engine = self.engine();
         let mut trace = TraceBuilder::new(baton_trace::Clock::simulated(engine.chip.core.clock));
         for thread in &engine.threads {
@@ -436,6 +444,16 @@ impl Simulation {
             trace.push(event.time, event.thread, event.what);
         }
         trace.build()
+    }
+
+    /// Drops the simulation with all of its guest memory, also what guests own that were cut off.
+    /// A simulation that is just dropped keeps that memory for as long as the process lives, since
+    /// values outside of the simulation may own some of it.
+    ///
+    /// # Safety
+    /// Nothing outside of the simulation may own guest memory, or refer to any, afterwards.
+    pub unsafe fn discard(mut self) {
+        self.unowned = true;
     }
 }
 
@@ -451,10 +469,11 @@ impl Drop for Simulation {
         }
         // SAFETY: the engine comes from a leaked box, and no guest is left to use it.
         let engine = unsafe { Box::from_raw(self.engine.as_ptr()) };
-        let heap = &engine.guest.heap;
-        let held = (heap.live != 0).then(|| (engine.guest.arena.clone(), heap.given()));
+        let (arena, given) = (engine.guest.arena.clone(), engine.guest.heap.given());
+        let held = engine.guest.heap.live != 0 && !self.unowned;
+        // What applications own lies in the arena, so that the engine goes before the arena.
         drop(engine);
-        if let Some((arena, given)) = held {
+        if held {
             // Values outside of the simulation may still own guest memory: it stays mapped for ever
             // rather than dangle. SAFETY: behind what the heap gave out lie only memory that it
             // never gave out and the stacks, whose guests are gone.

@@ -1,6 +1,7 @@
 //! What a simulation leaves mapped if its guests are cut short: the guest memory that they held,
-//! and nothing else of what it had reserved. (A study makes thousands of runs in one process.) The
-//! test is alone in its program, because it reads what the process has mapped.
+//! and nothing else of what it had reserved; nothing at all if it is discarded. (A sweep makes
+//! thousands of runs in one process.) The test is alone in its program, because it reads what the
+//! process has mapped.
 
 use baton_chip::{Chip, Options, Simulated, Simulation, Spawn};
 use baton_machine::Ordering::Relaxed;
@@ -16,8 +17,8 @@ const MOST_BYTES: u64 = 128 * 1024;
 
 type Word = Owned<Simulated, <Simulated as Machine>::Atomic<u64>>;
 
-/// Cuts off a run of three guests that share a word and work for ever. Returns the word.
-fn cut_short(chip: &Chip) -> Rc<Word> {
+/// Cuts off a run of three guests that share a word and work for ever. Returns the word too.
+fn cut_short(chip: &Chip) -> (Simulation, Rc<Word>) {
     let options = Options { limit: Some(Cycles(100_000)), threads: 1000, ..Options::default() };
     let mut simulation = Simulation::new(chip, &options).expect("the chip has cores");
     let word = simulation.outside(|| Rc::new(Word::new(Atomic::new(0))));
@@ -33,7 +34,7 @@ fn cut_short(chip: &Chip) -> Rc<Word> {
     }
     let outcome = simulation.run().expect("guests that work are not stuck");
     assert!(!outcome.finished && simulation.outside(|| word.load(Relaxed)) > 100);
-    word
+    (simulation, word)
 }
 
 /// The number of the process's mappings, and their bytes of address space.
@@ -51,10 +52,20 @@ fn guests_that_are_cut_short_leave_what_they_held_and_no_more() {
     let chip = Chip::from_toml(include_str!("../../../chips/sample-host.toml"), "sample-host.toml").unwrap();
     drop(cut_short(&chip));
     let before = mapped();
-    let held: Vec<_> = (0..RUNS).map(|_| cut_short(&chip)).collect();
+    let held: Vec<_> = (0..RUNS).map(|_| cut_short(&chip).1).collect();
     let after = mapped();
     assert!(after.0 <= before.0 + RUNS + 16, "mappings: {} became {}", before.0, after.0);
     assert!(after.1 <= before.1 + RUNS * MOST_BYTES, "bytes mapped: {} became {}", before.1, after.1);
     // The guests' three references to the word are never dropped.
     assert!(held.iter().all(|word| Rc::strong_count(word) == 4));
+
+    for _ in 0..RUNS {
+        let (mut simulation, word) = cut_short(&chip);
+        simulation.outside(|| drop(word));
+        // SAFETY: the word was the only guest memory that is known here.
+        unsafe { simulation.discard() };
+    }
+    let discarded = mapped();
+    assert!(discarded.0 <= after.0 + 16, "mappings: {} became {}", after.0, discarded.0);
+    assert!(discarded.1 <= after.1 + (16 << 20), "bytes mapped: {} became {}", after.1, discarded.1);
 }

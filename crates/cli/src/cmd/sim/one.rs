@@ -8,6 +8,7 @@ use crate::error::{BadInput, Interrupted};
 use anyhow::Context;
 use baton_chip::{Chip, Options, Simulation, Stop};
 use baton_machine::units::Cycles;
+use baton_workloads::Team;
 use std::time::Instant;
 
 /// Bytes of guest heap beside the data of the workload.
@@ -55,8 +56,8 @@ pub(super) fn run_until(args: &Args, chip: &Chip, stop: &Stop) -> anyhow::Result
             .hint(format!("--cores {cpus} makes the chip larger; --cpus only says how much is used")),
         _ => BadInput::new(refused),
     })?;
-    let team = simulation.outside(|| chosen.team())?;
-    for (thread, body) in team.bodies.into_iter().enumerate() {
+    let Team { bodies, verify, figures: own } = simulation.outside(|| chosen.team())?;
+    for (thread, body) in bodies.into_iter().enumerate() {
         let spawn = apps::placed(String::new(), thread, &cpus, &nice);
         simulation.spawn(spawn, body).map_err(BadInput::new)?;
     }
@@ -76,14 +77,22 @@ pub(super) fn run_until(args: &Args, chip: &Chip, stop: &Stop) -> anyhow::Result
     }
     let mut measured = Vec::new();
     if outcome.finished {
-        let verified = simulation.outside(team.verify);
+        let verified = simulation.outside(verify);
         verified.map_err(anyhow::Error::msg).context("the threads computed something wrong")?;
-        measured = simulation.outside(team.figures);
+        measured = simulation.outside(own);
+    } else {
+        simulation.outside(|| drop((verify, own)));
     }
     let mut figures =
         SimFigures::new(args, &chosen, chip, &outcome, &measured, host_seconds).with_system(&known, &outcome);
     if args.energy {
         figures.energy = Some(energy::figures(args, chip, &outcome)?);
     }
-    Ok(if options.record { figures.with_trace(&simulation.into_trace(), &chosen.recorder.events) } else { figures })
+    if options.record {
+        figures = figures.with_trace(&simulation.take_trace(), &chosen.recorder.events);
+    }
+    // SAFETY: only the workloads' teams own guest memory: their bodies are the guests, and the check and
+    // the figures of each are used up or dropped above. What is returned was read from them as numbers.
+    unsafe { simulation.discard() };
+    Ok(figures)
 }
