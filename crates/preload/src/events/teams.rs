@@ -114,13 +114,14 @@ pub fn end_task(thread: &Thread, task: u64) -> u64 {
 }
 
 /// Calls `wait`, in which the thread waits for tasks, between two events.
-pub fn task_wait(at: usize, wait: impl FnOnce()) {
+pub fn task_wait<T>(at: usize, wait: impl FnOnce() -> T) -> T {
     let thread = thread::current();
     let what = What::TaskWaitBegin { site: site(thread, at) };
     thread.pen.post(&SESSION, what);
     cpu_time_of(thread);
-    wait();
+    let answer = wait();
     thread.pen.post_ordered(&SESSION, What::TaskWaitEnd);
     cpu_time_of(thread);
     tidy(thread);
+    answer
 }

@@ -45,7 +45,7 @@ pub(super) fn lock(at: OmpLock) -> Lock {
 const AT_ONCE: u64 = 1000;
 
 /// Enters a critical section by `enter`, and records whether the thread had to wait for it.
-fn entering<P: Probe>(lock: Lock, site: usize, enter: impl FnOnce()) {
+pub(super) fn entering<P: Probe>(lock: Lock, site: usize, enter: impl FnOnce()) {
     let before = events::moment::<P>();
     enter();
     if P::ON {

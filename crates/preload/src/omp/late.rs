@@ -4,6 +4,7 @@
 //! regions, barriers and tasks is looked up for each call site, in the object file of that call and
 //! in the objects that this file needs ([`Late::at`]).
 
+use super::runtimes;
 use crate::hooks::lookup::found;
 use core::ffi::{CStr, c_int, c_uint, c_void};
 use core::marker::PhantomData;
@@ -54,6 +55,15 @@ impl<F: Copy> Late<F> {
         unsafe { core::mem::transmute_copy(&at) }
     }
 
+    /// Like [`Late::at`]; also tells whether the call comes from a runtime, which does a part of
+    /// another construct by it.
+    #[inline]
+    pub(super) fn called(&self, site: usize) -> (F, bool) {
+        let function = self.at(site);
+        // The look-up above has noted the runtime.
+        (function, runtimes::contain(site))
+    }
+
     fn address_at(&self, site: usize) -> *mut () {
         let first = site.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
         for step in 0..PROBES {
@@ -73,6 +83,7 @@ impl<F: Copy> Late<F> {
     #[cold]
     fn look_up(&self, site: usize, known: &AtomicUsize, address: &AtomicPtr<()>) -> *mut () {
         let at = find_from(self.name, site);
+        runtimes::note(at);
         if known.compare_exchange(0, TAKEN, Relaxed, Relaxed).is_ok() {
             address.store(at, Relaxed);
             // Release: a thread that finds the site finds the function's address too.
@@ -219,11 +230,19 @@ macro_rules! lates {
     };
 }
 
+/// A function of a member of a team; the runtime is told that it takes one word.
+type Member = unsafe extern "C-unwind" fn(*const i32, *const i32, *const c_void);
+
+#[allow(non_upper_case_globals, missing_docs)]
+pub(super) static __kmpc_fork_call: Late<unsafe extern "C" fn(*const Ident, c_int, Member, ...)> =
+    Late::new(c"__kmpc_fork_call");
+
 /// A pointer to an `omp_lock_t` or `omp_nest_lock_t`.
 pub(super) type OmpLock = *mut u32;
 /// The function of a region or a task, and a pointer to its data.
 use crate::thread::Function;
 type Data = *mut c_void;
+use super::interface::{Entry, Ident, Task};
 /// The function that copies a task's data; `None`: byte by byte.
 pub(super) type Copier = Option<unsafe extern "C-unwind" fn(Data, Data)>;
 
@@ -255,6 +274,19 @@ lates! {
     GOMP_taskwait_depend(*mut Data) -> ();
     GOMP_taskgroup_end() -> ();
     GOMP_task(Function, Data, Copier, i64, i64, bool, c_uint, *mut Data, c_int, Data) -> ();
+    __kmpc_barrier(*const Ident, c_int) -> ();
+    __kmpc_cancel_barrier(*const Ident, c_int) -> c_int;
+    __kmpc_copyprivate(*const Ident, c_int, usize, Data, usize, c_int) -> ();
+    __kmpc_critical(*const Ident, c_int, *mut *mut ()) -> ();
+    __kmpc_critical_with_hint(*const Ident, c_int, *mut *mut (), c_uint) -> ();
+    __kmpc_end_critical(*const Ident, c_int, *mut *mut ()) -> ();
+    __kmpc_omp_task_alloc(*const Ident, c_int, c_int, usize, usize, Entry) -> *mut Task;
+    __kmpc_omp_task(*const Ident, c_int, *mut Task) -> c_int;
+    __kmpc_omp_task_with_deps(*const Ident, c_int, *mut Task, c_int, Data, c_int, Data) -> c_int;
+    __kmpc_taskloop() -> ();
+    __kmpc_taskloop_5() -> ();
+    __kmpc_omp_taskwait(*const Ident, c_int) -> c_int;
+    __kmpc_end_taskgroup(*const Ident, c_int) -> ();
     omp_get_num_threads() -> c_int;
     omp_init_lock(OmpLock) -> ();
     omp_init_lock_with_hint(OmpLock, c_uint) -> ();

@@ -184,7 +184,7 @@ mod loops {
 
 /// Calls `wait`, the barrier of a construct at `site`, between its events; outside of regions
 /// without events.
-fn at_barrier<T>(site: usize, of: Construct, wait: impl FnOnce(usize) -> T) -> T {
+pub(super) fn at_barrier<T>(site: usize, of: Construct, wait: impl FnOnce(usize) -> T) -> T {
     let site = team::site(site);
     match team::barrier(thread::current(), site) {
         Some(barrier) => events::team_barrier(barrier, site, of, || wait(site)),

@@ -143,10 +143,20 @@ unsafe extern "C-unwind" fn critical_end<P: Probe>(site: usize) {
 }
 
 unsafe extern "C-unwind" fn critical_name_start<P: Probe>(name: *mut *mut (), site: usize) {
-    take::<P>(behind(cell(name)), critical(Some(name)), site);
+    enter::<P>(name, site);
 }
 
 unsafe extern "C-unwind" fn critical_name_end<P: Probe>(name: *mut *mut (), site: usize) {
+    leave::<P>(name, site);
+}
+
+/// Enters the critical section with this name.
+pub(super) fn enter<P: Probe>(name: *mut *mut (), site: usize) {
+    take::<P>(behind(cell(name)), critical(Some(name)), site);
+}
+
+/// Leaves the critical section with this name.
+pub(super) fn leave<P: Probe>(name: *mut *mut (), site: usize) {
     give::<P>(behind(cell(name)), critical(Some(name)), site);
 }
 

@@ -146,13 +146,9 @@ unsafe extern "C-unwind" fn task(
 
 /// Calls `wait`, in which the thread waits for tasks, between its events; outside of regions
 /// without events, as there are no recorded tasks.
-fn waiting(site: usize, wait: impl FnOnce(usize)) {
+pub(super) fn waiting<T>(site: usize, wait: impl FnOnce(usize) -> T) -> T {
     let site = team::site(site);
-    if team::region_of(thread::current()).is_null() {
-        wait(site);
-    } else {
-        events::task_wait(site, || wait(site));
-    }
+    if team::region_of(thread::current()).is_null() { wait(site) } else { events::task_wait(site, || wait(site)) }
 }
 
 unsafe extern "C-unwind" fn taskwait(site: usize) {

@@ -165,11 +165,21 @@ impl Region {
     }
 }
 
-/// What every thread of the team runs in place of the region's function. Nothing here has a destructor, as a thread's exit may unwind
-/// through it.
+/// What every thread of the team runs in place of the region's function.
 pub(super) unsafe extern "C-unwind" fn member(region: *mut c_void) {
     // SAFETY: the region lies on the stack of the master, which waits until all have arrived.
     let region = unsafe { &*region.cast::<Region>() };
+    // SAFETY: the region's function gets its own data, as the program asked.
+    unsafe { member_that(region, || (region.run)(region.data)) };
+}
+
+/// The calling thread is a member of the region's team: calls `run`, which runs the region's
+/// function, between the events. Nothing here has a destructor, as a thread's exit may unwind
+/// through it.
+///
+/// # Safety
+/// The region's master waits until all members have arrived.
+pub(super) unsafe fn member_that(region: &Region, run: impl FnOnce()) {
     let thread = thread::current();
     let teams = &thread.teams;
     let is_master = core::ptr::eq(thread, region.master);
@@ -177,8 +187,7 @@ pub(super) unsafe extern "C-unwind" fn member(region: *mut c_void) {
     let idled = !is_master && settle(thread, true);
     events::begin_team(thread, region.barrier, threads, idled);
     let outer = enter(teams, region, region.run);
-    // SAFETY: the region's function gets its own data, as the program asked.
-    unsafe { (region.run)(region.data) };
+    run();
     leave(teams, &outer);
     events::construct(thread, region.barrier, Construct::Region);
     let moment = events::arrive_at_team(thread, region.barrier, region.site);

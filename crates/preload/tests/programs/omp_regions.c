@@ -127,6 +127,31 @@ int main(void) {
         }
     }
     CHECK(detached == 1);
+    // Tasks that depend on each other, and a loop of tasks, which is not recorded.
+    int steps = 0;
+    long added = 0;
+#pragma omp parallel num_threads(2)
+#pragma omp single
+    {
+#pragma omp task depend(inout : steps) shared(steps)
+        steps = 1;
+#pragma omp task depend(inout : steps) shared(steps)
+        steps = steps == 1 ? 2 : -1;
+#pragma omp taskloop nogroup shared(added, many) num_tasks(5)
+        for (long i = 0; i < 50; i++) {
+#pragma omp atomic
+            added += i + many.n[39];
+        }
+    }
+    CHECK(steps == 2 && added == 49 * 50 / 2 + 50 * 7);
+    // Regions that use many variables: for clang arguments in registers and on the stack.
+    volatile long a = 1, b = 20, c = 300, d = 4000, e = 50000, f = 600000;
+    long five = 0, six = 0;
+#pragma omp parallel num_threads(2) firstprivate(a, b, c, d) reduction(+ : five)
+    five += a + b + c + d;
+#pragma omp parallel num_threads(2) firstprivate(a, b, c, d, e, f) reduction(+ : six)
+    six += a + b + c + d + e + f;
+    CHECK(five == 2 * 4321 && six == 2 * 654321);
     // A region of one thread, nested regions, and a region that another thread opens.
 #pragma omp parallel num_threads(1)
     CHECK(omp_get_num_threads() == 1);

@@ -35,6 +35,11 @@ pub fn start() -> bool {
     !at.is_null()
 }
 
+/// Whether [`start`] has found what it looked for.
+pub fn is_ready() -> bool {
+    !FIND_OBJECT.load(Relaxed).is_null()
+}
+
 /// A loaded object file.
 pub struct Loaded {
     /// The offset that is added to the file's addresses.
@@ -94,6 +99,11 @@ pub fn at(address: u64) -> Option<Loaded> {
     // SAFETY: the loader's own record of an object lives as long as the object is loaded.
     let map = unsafe { &*found.link_map };
     Some(Loaded { bias: map.bias, name: map.name, start: found.start })
+}
+
+/// The addresses of the object file around an address; `None` as for [`at`].
+pub fn range_at(address: u64) -> Option<core::ops::Range<usize>> {
+    find(address).map(|found| found.start.addr()..found.end.addr())
 }
 
 /// The address of the loader's record of the object file around an address; `None` as for [`at`].

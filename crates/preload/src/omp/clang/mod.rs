@@ -1,0 +1,38 @@
+//! The same constructs as programs of clang call them: `__kmpc_*` of LLVM's libomp, of Intel's
+//! libiomp5 or of Baton's own runtime.
+//!
+//! | file | holds |
+//! | --- | --- |
+//! | [`regions`] | parallel regions, and barriers in them |
+//! | [`tasks`] | tasks, and waits for them |
+//! | [`critical`] | critical sections |
+//!
+//! LLVM's runtime serves programs of GCC by functions that call `__kmpc_*` in their turn. Such an
+//! inner call is passed on unrecorded, since its outer call is recorded already
+//! ([`Late::called`](super::late::Late::called)).
+
+pub(super) mod critical;
+pub(super) mod regions;
+pub(super) mod tasks;
+
+/// Declares a naked function that adds the call site, which the stub left in rax, as the seventh
+/// argument to the six in registers.
+macro_rules! with_site {
+    ($shim:ident $function:path) => {
+        #[unsafe(naked)]
+        unsafe extern "C-unwind" fn $shim() {
+            core::arch::naked_asm!(
+                ".cfi_startproc",
+                "push rax",
+                ".cfi_adjust_cfa_offset 8",
+                "call {function}",
+                "add rsp, 8",
+                ".cfi_adjust_cfa_offset -8",
+                "ret",
+                ".cfi_endproc",
+                function = sym $function,
+            );
+        }
+    };
+}
+pub(super) use with_site;
