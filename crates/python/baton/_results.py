@@ -1510,6 +1510,127 @@ class ReportProgress(Figures):
         return cast("int", self._get("threads"))
 
 
+class ReportQueuePlace(Figures):
+    """A place at which threads wait at a queue."""
+
+    @property
+    def name(self) -> str:
+        """The function, with its source location."""
+        return cast("str", self._get("name"))
+
+    @property
+    def waited_ns(self) -> int:
+        """Time that threads waited."""
+        return cast("int", self._get("waited_ns"))
+
+    @property
+    def waits(self) -> int:
+        """The number of waits that ended."""
+        return cast("int", self._get("waits"))
+
+
+class ReportQueueUser(Figures):
+    """A thread at one side of a queue."""
+
+    @property
+    def items(self) -> int:
+        """The number of items that the thread put in, or took out."""
+        return cast("int", self._get("items"))
+
+    @property
+    def thread(self) -> int:
+        """The thread."""
+        return cast("int", self._get("thread"))
+
+    @property
+    def waited_ns(self) -> int:
+        """Time that the thread waited."""
+        return cast("int", self._get("waited_ns"))
+
+    @property
+    def waits(self) -> int:
+        """The number of the thread's waits that ended."""
+        return cast("int", self._get("waits"))
+
+
+class ReportQueueSide(Figures):
+    """One side of a queue."""
+
+    @property
+    def items(self) -> int:
+        """The number of items that passed this side."""
+        return cast("int", self._get("items"))
+
+    @property
+    def places(self) -> list[ReportQueuePlace]:
+        """The places at which threads wait at this side, the one with the most waiting first."""
+        return self._list("places", ReportQueuePlace)
+
+    @property
+    def threads(self) -> list[ReportQueueUser]:
+        """The threads of this side, the one with the most waiting first."""
+        return self._list("threads", ReportQueueUser)
+
+    @property
+    def timeouts(self) -> int:
+        """The waits that ended at a deadline."""
+        return cast("int", self._get("timeouts"))
+
+    @property
+    def wait_ns(self) -> ReportDistribution:
+        """The durations of the waits that ended."""
+        return self._whole("wait_ns", ReportDistribution)
+
+    @property
+    def waited_ns(self) -> int:
+        """Time that threads waited at this side, added over threads, with waits that did not end."""
+        return cast("int", self._get("waited_ns"))
+
+
+class ReportQueue(Figures):
+    """A queue of items between threads."""
+
+    @property
+    def capacity(self) -> int | None:
+        """How many items fit; null if the queue has no bound, or if the trace does not say."""
+        return cast("int | None", self._get("capacity"))
+
+    @property
+    def items_per_s(self) -> float:
+        """Items taken from the queue, per second of the report's time."""
+        return cast("float", self._get("items_per_s"))
+
+    @property
+    def mean_depth(self) -> float:
+        """The mean number of items in the queue, over time."""
+        return cast("float", self._get("mean_depth"))
+
+    @property
+    def most_items(self) -> int:
+        """The greatest number of items in the queue."""
+        return cast("int", self._get("most_items"))
+
+    @property
+    def name(self) -> str:
+        """The name, as for a lock."""
+        return cast("str", self._get("name"))
+
+    @property
+    def puts(self) -> ReportQueueSide:
+        """The side that puts items in, and waits where the queue is full."""
+        return self._whole("puts", ReportQueueSide)
+
+    @property
+    def takes(self) -> ReportQueueSide:
+        """The side that takes items out, and waits where the queue is empty."""
+        return self._whole("takes", ReportQueueSide)
+
+    @property
+    def waitable(self) -> int:
+        """The index of the queue in `waitables`, which has its process and its address."""
+        return cast("int", self._get("waitable"))
+
+
 class ReportRegion(Figures):
     """A region of interest, which the program marked."""
 
@@ -2065,6 +2186,40 @@ class ReportSite(Figures):
         return cast("int | None", self._get("waitable"))
 
 
+class ReportSlowStage(Figures):
+    """The threads that hold a pipeline up: those that take from a queue that is full, or put into one that is empty, and seldom wait at queues themselves."""
+
+    @property
+    def blocked_ns(self) -> int:
+        """Time that other threads waited for room in the queues that the stage takes from."""
+        return cast("int", self._get("blocked_ns"))
+
+    @property
+    def puts_into(self) -> list[int]:
+        """The queues that they put into."""
+        return cast("list[int]", self._get("puts_into"))
+
+    @property
+    def starved_ns(self) -> int:
+        """Time that other threads waited for items of the queues that the stage puts into."""
+        return cast("int", self._get("starved_ns"))
+
+    @property
+    def takes_from(self) -> list[int]:
+        """The queues that they take from, as indices into `queues`."""
+        return cast("list[int]", self._get("takes_from"))
+
+    @property
+    def threads(self) -> list[int]:
+        """The threads: all that take from the same queues and put into the same queues."""
+        return cast("list[int]", self._get("threads"))
+
+    @property
+    def waiting_share(self) -> float:
+        """The share of their lives that the threads of the stage waited at queues themselves."""
+        return cast("float", self._get("waiting_share"))
+
+
 class ReportHeld(Figures):
     """A lock that a thread holds."""
 
@@ -2134,7 +2289,7 @@ class ReportStandingThread(Figures):
 
     @property
     def why(self) -> str:
-        """Why the wait does not end: `held`, `held-by-ended` (the holder has ended), `not-held` (no recorded thread holds the lock), `join`, `never-signalled`, `lost-wake-up` (the last signal found no waiter), `not-signalled` (no signal came since), `never-posted`, `not-posted`, `not-woken` (a futex), `few-arrivals`, `idle` or `tasks`."""
+        """Why the wait does not end: `held`, `held-by-ended` (the holder has ended), `not-held` (no recorded thread holds the lock), `join`, `never-signalled`, `lost-wake-up` (the last signal found no waiter), `not-signalled` (no signal came since), `never-posted`, `not-posted`, `not-woken` (a futex), `not-moved` (a queue), `few-arrivals`, `idle` or `tasks`."""
         return cast("str", self._get("why"))
 
 
@@ -2340,6 +2495,11 @@ class ReportThread(Figures):
         return cast("int", self._get("pid"))
 
     @property
+    def queue_ns(self) -> int | None:
+        """Time spent waiting for room in queues and for items of queues; missing if it is 0."""
+        return cast("int | None", self._get("queue_ns"))
+
+    @property
     def ready_ns(self) -> int:
         """The part of `work_ns` during which the thread was ready to run and had no CPU."""
         return cast("int", self._get("ready_ns"))
@@ -2541,7 +2701,7 @@ class ReportWaitable(Figures):
 
     @property
     def kind(self) -> str:
-        """`condition`, `barrier`, `semaphore`, `futex` (of the program's own, or of its language's library), or `libc-lock` (a lock inside of the C library)."""
+        """`condition`, `barrier`, `semaphore`, `queue`, `futex` (of the program's own, or of its language's library), or `libc-lock` (a lock inside of the C library)."""
         return cast("str", self._get("kind"))
 
     @property
@@ -2673,6 +2833,11 @@ class Report(Result):
         return self._part("progress", ReportProgress)
 
     @property
+    def queues(self) -> list[ReportQueue]:
+        """Queues between threads, the one with the most waiting first; missing if there are none."""
+        return self._list("queues", ReportQueue)
+
+    @property
     def regions(self) -> list[ReportRegion]:
         """Regions of interest that the program marked."""
         return self._list("regions", ReportRegion)
@@ -2696,6 +2861,11 @@ class Report(Result):
     def sites(self) -> list[ReportSite]:
         """The call sites, the one with the most waiting and blame first. A contended site is a call stack, an uncontended one only a return address."""
         return self._list("sites", ReportSite)
+
+    @property
+    def slow_stage(self) -> ReportSlowStage | None:
+        """The stage of a pipeline that holds the others up; missing if the queues show none."""
+        return self._part("slow_stage", ReportSlowStage)
 
     @property
     def standstill(self) -> ReportStandstill | None:
@@ -2724,7 +2894,7 @@ class Report(Result):
 
     @property
     def waitables(self) -> list[ReportWaitable]:
-        """Condition variables, barriers, semaphores, futexes, locks of the C library."""
+        """Condition variables, barriers, semaphores, queues, futexes, locks of the C library."""
         return self._list("waitables", ReportWaitable)
 
     @property

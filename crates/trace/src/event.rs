@@ -85,7 +85,7 @@ pub enum What {
         /// The lock that was destroyed.
         lock: Lock,
     },
-    /// The program initialised a condition variable, barrier or semaphore.
+    /// The program initialised a condition variable, barrier, semaphore or queue.
     Init {
         /// Kind of the object.
         sort: Waitable,
@@ -94,7 +94,7 @@ pub enum What {
         /// Call site of the initialisation.
         site: SiteId,
     },
-    /// The program destroyed a condition variable, barrier or semaphore.
+    /// The program destroyed a condition variable, barrier, semaphore or queue.
     Destroy {
         /// Kind of the object.
         sort: Waitable,
@@ -312,6 +312,64 @@ pub enum What {
         /// Microseconds of CPU time between two samples.
         micros: u32,
     },
+    /// The thread has put items into a queue. After a wait for room, `PutWaited` with the same time
+    /// comes before this event.
+    Put {
+        /// Address of the queue.
+        queue: Address,
+        /// Number of items, at most 24 bits.
+        items: u32,
+    },
+    /// The thread found a queue full, and begins to wait for room. `PutWaited` ends the wait.
+    PutWait {
+        /// Address of the queue.
+        queue: Address,
+        /// Call site of the wait.
+        site: SiteId,
+    },
+    /// The thread's wait for room in a queue has ended.
+    PutWaited {
+        /// Address of the queue.
+        queue: Address,
+        /// Whether the thread puts nothing in: the queue is closed, or the wait's deadline has passed.
+        gave_up: bool,
+    },
+    /// The thread has taken items from a queue. After a wait for an item, `TakeWaited` with the same
+    /// time comes before this event.
+    Take {
+        /// Address of the queue.
+        queue: Address,
+        /// Number of items, at most 24 bits.
+        items: u32,
+    },
+    /// The thread found a queue empty, and begins to wait for an item. `TakeWaited` ends the wait.
+    TakeWait {
+        /// Address of the queue.
+        queue: Address,
+        /// Call site of the wait.
+        site: SiteId,
+    },
+    /// The thread's wait for an item of a queue has ended.
+    TakeWaited {
+        /// Address of the queue.
+        queue: Address,
+        /// Whether the thread takes nothing: the queue is closed, or the wait's deadline has passed.
+        gave_up: bool,
+    },
+    /// The thread is about to close a queue, which ends all waits there.
+    QueueClose {
+        /// Address of the queue.
+        queue: Address,
+        /// Call site of the close.
+        site: SiteId,
+    },
+    /// Follows the `Init` of a queue.
+    QueueCapacity {
+        /// Address of the queue.
+        queue: Address,
+        /// How many items fit; 0: any number; [`What::MOST_ITEMS`]: that many or more.
+        capacity: u32,
+    },
     /// The thread has started. `handle` is its `pthread_t`, or any number that its creator's
     /// `Created` also names.
     ThreadStart {
@@ -467,6 +525,8 @@ pub enum What {
 impl What {
     /// Largest number of waiters that [`What::FutexWoke`] can hold.
     pub const MANY: u32 = 0xfff;
+    /// Largest number of items that an event of a queue can hold.
+    pub const MOST_ITEMS: u32 = 0xff_ffff;
 
     /// Returns the call site that the event names, if it was recorded.
     pub fn site(&self) -> Option<SiteId> {
@@ -492,10 +552,28 @@ impl What {
             | What::FutexWake { site, .. }
             | What::LibcWait { site, .. }
             | What::LibcWake { site, .. }
+            | What::PutWait { site, .. }
+            | What::TakeWait { site, .. }
+            | What::QueueClose { site, .. }
             | What::Create { site }
             | What::Blocked { site, .. }
             | What::Called { site, .. }
             | What::JoinBegin { site, .. } => Some(site).filter(|site| *site != SiteId::UNKNOWN),
+            _ => None,
+        }
+    }
+
+    /// Returns the address of the queue at which the event happened.
+    pub fn queue(&self) -> Option<Address> {
+        match *self {
+            What::Put { queue, .. }
+            | What::PutWait { queue, .. }
+            | What::PutWaited { queue, .. }
+            | What::Take { queue, .. }
+            | What::TakeWait { queue, .. }
+            | What::TakeWaited { queue, .. }
+            | What::QueueClose { queue, .. }
+            | What::QueueCapacity { queue, .. } => Some(queue),
             _ => None,
         }
     }
@@ -511,6 +589,8 @@ impl What {
             | What::SemWait { .. }
             | What::FutexWait { .. }
             | What::LibcWait { .. }
+            | What::PutWait { .. }
+            | What::TakeWait { .. }
             | What::JoinBegin { .. } => Some(true),
             What::Acquired { .. }
             | What::Timeout { .. }
@@ -522,6 +602,8 @@ impl What {
             | What::SemTimeout { .. }
             | What::FutexWaitEnd { .. }
             | What::LibcTaken { .. }
+            | What::PutWaited { .. }
+            | What::TakeWaited { .. }
             | What::JoinEnd { .. } => Some(false),
             _ => None,
         }
@@ -545,6 +627,7 @@ impl What {
                 | What::Construct { .. }
                 | What::CondMutex { .. }
                 | What::Attribute { .. }
+                | What::QueueCapacity { .. }
                 | What::Bounded { .. }
                 | What::Note { .. }
                 | What::ProbeCost { .. }

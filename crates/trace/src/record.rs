@@ -120,6 +120,7 @@ const fn waitable_code(sort: Waitable) -> u8 {
         // Futexes and locks of the C library are never initialised: an `Init` of these kinds cannot
         // be written.
         Waitable::Futex | Waitable::LibcLock => 0,
+        Waitable::Queue => 69,
     }
 }
 
@@ -187,6 +188,14 @@ impl What {
             What::LibcTaken { lock } => raw(64, lock, 0),
             What::LibcWake { lock, site } => raw(65, lock, site.0),
             What::Sample { code, micros } => raw(66, code, saturate(micros)),
+            What::PutWait { queue, site } => raw(71, queue, site.0),
+            What::PutWaited { queue, gave_up } => raw(72, queue, gave_up as u32),
+            What::Put { queue, items } => raw(73, queue, saturate(items)),
+            What::TakeWait { queue, site } => raw(74, queue, site.0),
+            What::TakeWaited { queue, gave_up } => raw(75, queue, gave_up as u32),
+            What::Take { queue, items } => raw(76, queue, saturate(items)),
+            What::QueueClose { queue, site } => raw(77, queue, site.0),
+            What::QueueCapacity { queue, capacity } => raw(78, queue, saturate(capacity)),
             What::Cpu { cpu } => raw(32, 0, saturate(cpu)),
             What::CpuTime { ns } => raw(33, ns, 0),
             What::Affinity { tid, first, group, mask } => {
@@ -311,7 +320,26 @@ const fn decode_futex(raw: Raw) -> Option<What> {
     })
 }
 
-/// Decodes events of OpenMP's teams and tasks; `None` for any other record.
+/// Decodes events of queues; `None` for any other record.
+const fn decode_queue(raw: Raw) -> Option<What> {
+    let Raw { code, object: queue, arg } = raw;
+    let site = SiteId(arg);
+    Some(match code {
+        69 => What::Init { sort: Waitable::Queue, address: queue, site },
+        70 => What::Destroy { sort: Waitable::Queue, address: queue },
+        71 => What::PutWait { queue, site },
+        72 if arg <= 1 => What::PutWaited { queue, gave_up: arg == 1 },
+        73 => What::Put { queue, items: arg },
+        74 => What::TakeWait { queue, site },
+        75 if arg <= 1 => What::TakeWaited { queue, gave_up: arg == 1 },
+        76 => What::Take { queue, items: arg },
+        77 => What::QueueClose { queue, site },
+        78 => What::QueueCapacity { queue, capacity: arg },
+        _ => return None,
+    })
+}
+
+/// Decodes events of OpenMP's teams and tasks, and of queues; `None` for any other record.
 const fn decode_team(raw: Raw) -> Option<What> {
     let Raw { code, object, arg } = raw;
     let site = SiteId(arg);
@@ -327,7 +355,7 @@ const fn decode_team(raw: Raw) -> Option<What> {
         55 => What::TaskEnd { task: object },
         56 => What::TaskWaitBegin { site },
         57 => What::TaskWaitEnd,
-        _ => return None,
+        _ => return decode_queue(raw),
     })
 }
 
@@ -371,9 +399,9 @@ mod tests {
                 assert_eq!(What::decode(back), Some(what));
             }
         }
-        // 14 operations on 6 kinds of locks, and 59 other kinds. A change that adds a kind also
+        // 14 operations on 6 kinds of locks, and 69 other kinds. A change that adds a kind also
         // changes `docs/reference/trace-format.md`.
-        assert_eq!(known.len(), 6 * 14 + 59);
+        assert_eq!(known.len(), 6 * 14 + 69);
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! The house: layers between and inside crates, the documentation, its recipes, terms and tables.
 
 mod commands;
+#[path = "../common/mod.rs"]
+mod common;
 mod docs_links;
 mod extend;
 mod figures;

@@ -1,5 +1,6 @@
 //! Crates that others may use by themselves can be packaged: with all that their packages need, and without the rest of the tree.
 
+use crate::common;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
@@ -43,6 +44,20 @@ fn packages() -> &'static Path {
     })
 }
 
+/// Unpacks the packages of the library once, so that they are built once for all programs. Returns the
+/// folder.
+fn unpacked() -> &'static Path {
+    static UNPACKED: OnceLock<&Path> = OnceLock::new();
+    UNPACKED.get_or_init(|| {
+        let folder = common::lasting();
+        for name in ["units", "machine", "sync"] {
+            let package = format!("baton-{name}-{}.crate", env!("CARGO_PKG_VERSION"));
+            run(Command::new("tar").arg("-xzf").arg(packages().join(package)).arg("-C").arg(folder));
+        }
+        folder
+    })
+}
+
 /// Builds a program outside of the tree, which takes the library from the packages.
 fn build(example: &str) {
     let folder = tempfile::tempdir().unwrap();
@@ -50,13 +65,11 @@ fn build(example: &str) {
     let mut manifest = std::fs::read_to_string(root().join(example).join("Cargo.toml")).unwrap();
     manifest.push_str("\n[patch.crates-io]\n");
     for name in ["units", "machine", "sync"] {
-        let package = format!("baton-{name}-{}", env!("CARGO_PKG_VERSION"));
-        run(Command::new("tar").arg("-xzf").arg(packages().join(format!("{package}.crate"))).arg("-C").arg(folder));
-        manifest.push_str(&format!("baton-{name} = {{ path = \"{package}\" }}\n"));
+        let package = unpacked().join(format!("baton-{name}-{}", env!("CARGO_PKG_VERSION")));
+        manifest.push_str(&format!("baton-{name} = {{ path = {package:?} }}\n"));
     }
     std::fs::write(folder.join("Cargo.toml"), manifest).unwrap();
-    std::fs::create_dir(folder.join("src")).unwrap();
-    std::fs::copy(root().join(example).join("src/main.rs"), folder.join("src/main.rs")).unwrap();
+    run(Command::new("cp").arg("-r").arg(root().join(example).join("src")).arg(folder));
     // The same versions of other people's crates as here, which are all on this machine.
     std::fs::copy(root().join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
     cargo_in(folder, &["build", "--offline", "--quiet"]);
@@ -72,10 +85,54 @@ fn programs_are_built_with_the_packages() {
     let indexed = run(Command::new(target().join("debug/index")).arg(folder.path()).arg("3"));
     assert_eq!(indexed, "2 files, 7 words, 4 different ones\n3 two\n2 four\n1 one\n1 three\n");
 
+    a_profile_names_the_slow_stage(&target().join("debug/stages"));
+
     build("examples/rust");
     let text = "one two\nthree two one\nfour two";
     let counted = run(Command::new(target().join("debug/words")).arg(text));
     assert_eq!(counted, "3 two\n2 one\n1 four\n");
+}
+
+/// The middle thread of three sleeps for a millisecond an item. So the queue before it is full, the one
+/// behind it is empty, and the critical path lies in it. All this is known from the program alone.
+fn a_profile_names_the_slow_stage(stages: &Path) {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let baton = common::installed().join("bin/baton");
+    let mut profile = Command::new(&baton);
+    run(profile.current_dir(folder).args(["profile", "-o", "out", "--"]).arg(stages).args(["100", "1000"]));
+    let report = run(Command::new(&baton).current_dir(folder).args(["report", "out", "--json"]));
+    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    let name = |thread: &serde_json::Value| {
+        report["threads"][thread.as_u64().unwrap() as usize]["name"].as_str().unwrap().to_owned()
+    };
+    let queues = report["queues"].as_array().unwrap();
+    assert_eq!(queues.len(), 2, "{queues:?}");
+    let side = |queue: &serde_json::Value, side: &str| {
+        let users = queue[side]["threads"].as_array().unwrap();
+        assert_eq!((users.len(), queue[side]["items"].as_u64()), (1, Some(100)), "{queue}");
+        (name(&users[0]["thread"]), queue[side]["waited_ns"].as_u64().unwrap())
+    };
+    let before = queues.iter().find(|queue| queue["capacity"] == 4).unwrap();
+    let behind = queues.iter().find(|queue| queue["capacity"] == 8).unwrap();
+    let ((reads, blocked), (works, idle)) = (side(before, "puts"), side(before, "takes"));
+    let ((works_too, full), (writes, starved)) = (side(behind, "puts"), side(behind, "takes"));
+    assert_eq!([reads, works, works_too, writes], ["reads", "works", "works", "writes"]);
+    let slept = 95_000_000;
+    assert!(blocked > slept - 5_000_000 && starved > slept, "blocked for {blocked} ns, starved for {starved} ns");
+    assert!(idle < blocked / 2 && full < starved / 2, "the slow stage itself waited for {idle} and {full} ns");
+    assert_eq!((before["most_items"].as_u64(), before["mean_depth"].as_f64() > Some(2.0)), (Some(4), true), "{before}");
+    assert!(before["puts"]["places"][0]["name"].as_str().unwrap().contains("stages::main"), "{before}");
+
+    let slow = report["slow_stage"]["threads"].as_array().unwrap();
+    assert_eq!(slow.iter().map(name).collect::<Vec<_>>(), ["works"]);
+    let steps = report["critical_path"]["steps"].as_array().unwrap();
+    let length = |step: &serde_json::Value| step["end_ns"].as_u64().unwrap() - step["start_ns"].as_u64().unwrap();
+    let in_works = steps.iter().filter(|step| name(&step["thread"]) == "works").map(length).sum::<u64>();
+    assert!(in_works > slept, "only {in_works} ns of the critical path lie in the slow stage: {steps:?}");
+    let text = run(Command::new(&baton).current_dir(folder).args(["report", "out"]));
+    let told = text.lines().find(|line| line.starts_with("slow stage:")).unwrap_or_else(|| panic!("{text}"));
+    assert!(told.contains("works takes from"), "{text}");
 }
 
 #[test]

@@ -6,6 +6,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 type Located = (ProcessIndex, Address);
 
+/// Returns the address of the semaphore that stands for a queue's free places. A queue is aligned, so
+/// that no other object has this address.
+pub(crate) fn room_of((process, queue): Located) -> Located {
+    (process, queue | 1)
+}
+
 /// What the walk knows about a lock.
 #[derive(Default)]
 pub(crate) struct LockBook {
@@ -113,6 +119,11 @@ impl Objects {
         })
     }
 
+    /// Returns the number of a semaphore if its initial value was recorded.
+    pub(crate) fn counted(&mut self, place: Located) -> Option<u32> {
+        self.attributes.contains_key(&place).then(|| self.semaphore(place))
+    }
+
     /// Records that a thread arrives at a barrier.
     pub(crate) fn arrive(&mut self, place: Located, thread: u32) {
         let barriers = &mut self.barriers;
@@ -163,6 +174,8 @@ impl Objects {
     /// Ends the life of the object at an address.
     pub(crate) fn forget(&mut self, place: Located) {
         self.last_lock = None;
+        self.semaphore_at.remove(&room_of(place));
+        self.attributes.remove(&room_of(place));
         self.lock_at.remove(&place);
         self.rw_at.remove(&place);
         self.semaphore_at.remove(&place);

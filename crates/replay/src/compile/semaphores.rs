@@ -22,6 +22,8 @@ struct Book {
     /// The number of initial units that have not been taken yet.
     left: u32,
     posted: VecDeque<Unit>,
+    /// The number of takes that came before their posts, although the initial value is known.
+    owed: u32,
     /// For each thread, its takes minus its posts.
     balance: BTreeMap<u32, i64>,
     /// Whether a thread has posted a unit that it had not taken, so that the semaphore signals and
@@ -46,6 +48,20 @@ impl Semaphores {
             let units = initial.unwrap_or(0);
             Book { initial: units, left: units, ..Book::default() }
         })
+    }
+
+    /// Like [`Semaphores::take`], of a semaphore whose initial value is certain: a take without a post
+    /// was recorded before its post, which comes next.
+    pub(crate) fn take_counted(&mut self, semaphore: u32, initial: Option<u32>, thread: u32) -> Unit {
+        let book = self.book(semaphore, initial);
+        let early = book.left == 0 && book.posted.is_empty();
+        let unit = self.take(semaphore, initial, thread);
+        if early {
+            let book = self.book(semaphore, initial);
+            book.initial -= 1;
+            book.owed += 1;
+        }
+        unit
     }
 
     /// Records that a thread took a unit. `initial` is the semaphore's initial value, if known.
@@ -77,7 +93,11 @@ impl Semaphores {
         let balance = book.balance.entry(thread).or_default();
         *balance -= 1;
         book.signals |= *balance < 0;
-        book.posted.push_back(unit);
+        if book.owed == 0 {
+            book.posted.push_back(unit);
+        } else {
+            book.owed -= 1;
+        }
         push(&mut self.units, (semaphore, NONE));
         unit
     }
@@ -153,6 +173,18 @@ mod tests {
         }
         assert_eq!(all.posting(posts[2]), None, "nobody took it");
         assert_eq!(tokens.count(), 2);
+    }
+
+    #[test]
+    fn a_take_that_is_recorded_too_early_shifts_no_later_one() {
+        let (mut all, mut tokens) = (Semaphores::default(), Tokens::default());
+        let early = all.take_counted(0, Some(0), 1);
+        let posts = [all.post(0, Some(0), 2), all.post(0, Some(0), 2)];
+        let take = all.take_counted(0, Some(0), 1);
+        all.settle(&mut tokens);
+        assert_eq!((all.taking(early), all.posting(posts[0])), (None, None));
+        assert_eq!((all.taking(take), all.posting(posts[1])), (Some(Op::TokenWait(0)), Some(Op::TokenPost(0))));
+        assert_eq!(all.initial(&[Some(0)]), [0]);
     }
 
     #[test]

@@ -162,6 +162,45 @@ fn a_semaphore_that_signals_is_a_token_a_unit() {
     assert!(prediction.check.replayed_ns.median >= 300, "the wait ends after the post");
 }
 
+/// Thread 1 waits for the items of thread 0, which works for 300 and 500 before it puts them in; the queue
+/// holds one item. Thread 0 closes the queue 200 later.
+#[test]
+fn items_of_a_queue_and_its_places_are_tokens() {
+    let queue = 512;
+    let (put, take) = (What::Put { queue, items: 1 }, What::Take { queue, items: 1 });
+    let empty = What::TakeWait { queue, site: SITE };
+    let waited = |gave_up| What::TakeWaited { queue, gave_up };
+    let events = [
+        (0, 0, START),
+        (0, 1, START),
+        (1, 0, What::Init { sort: baton_trace::Waitable::Queue, address: queue, site: SITE }),
+        (1, 0, What::QueueCapacity { queue, capacity: 1 }),
+        (10, 1, empty),
+        (300, 0, put),
+        (310, 1, waited(false)),
+        (310, 1, take),
+        (320, 1, empty),
+        (800, 0, put),
+        (810, 1, waited(false)),
+        (810, 1, take),
+        (820, 1, empty),
+        (1000, 0, What::QueueClose { queue, site: SITE }),
+        (1010, 1, waited(true)),
+        (1100, 0, END),
+        (1100, 1, END),
+    ];
+    let trace = trace(&events);
+    let program = compile(&trace, &chip(), Probes::Kept);
+    let steps = |thread: usize| -> Vec<Op> {
+        program.threads[thread].ops.iter().filter(|op| !matches!(op, Op::Work(_))).collect()
+    };
+    let waits = |op: &Op| matches!(op, Op::TokenWait(_));
+    assert_eq!(steps(0).iter().filter(|op| waits(op)).count(), 1, "the second item needs the place of the first");
+    assert_eq!(steps(1).iter().filter(|op| waits(op)).count(), 3, "{:?}", steps(1));
+    let prediction = predict(&trace, &chip(), &Ask::default(), &|| {}).unwrap();
+    assert!(prediction.check.replayed_ns.median >= 1000, "the last wait ends after the close: {prediction:?}");
+}
+
 #[test]
 fn a_meeting_that_nobody_left_holds_up_no_replay() {
     let barrier = 256;

@@ -20,6 +20,7 @@ mod origins;
 mod outside;
 mod own_locks;
 mod path;
+mod queues;
 mod requests;
 mod run;
 mod serving;
@@ -74,7 +75,9 @@ pub(crate) fn build(
     let Named { mut locks, classes, class_of, origins } = named(&mut names, analysis);
     let ends_when_told = analysis::background(trace);
     path::relaxed(trace, analysis, &ends_when_told, &mut locks);
-    let waitables: Vec<model::Waitable> = analysis.waitables.iter().map(|w| waitable(&mut names, w)).collect();
+    let mut waitables: Vec<model::Waitable> = analysis.waitables.iter().map(|w| waitable(&mut names, w)).collect();
+    queues::number(&mut waitables);
+    let queues = queues::queues(&mut names, analysis, &waitables);
     let (sites, site_numbers) = sites::sites(&mut names, analysis, &class_of);
     let object_names = object_names(analysis, &locks, &waitables);
     let name_of = |process: ProcessIndex, address: Address| {
@@ -101,6 +104,8 @@ pub(crate) fn build(
     }
     let mut report = Report {
         schema: SCHEMA.to_owned(),
+        slow_stage: queues::slow_stage(&queues, &threads, nanos(&trace.clock, analysis.window.length())),
+        queues,
         totals: totals(trace, analysis),
         verdict: model::Verdict::default(),
         standstill: still,

@@ -19,6 +19,7 @@ pub(super) fn kind(kind: ObjectKind) -> &'static str {
         ObjectKind::Waitable(Waitable::Semaphore) => "semaphore",
         ObjectKind::Waitable(Waitable::Futex) => "futex",
         ObjectKind::Waitable(Waitable::LibcLock) => "libc-lock",
+        ObjectKind::Waitable(Waitable::Queue) => "queue",
     }
 }
 

@@ -271,6 +271,8 @@ fn hand_off(kind: WaitKind) -> &'static str {
         WaitKind::Tasks => "task-wake-up",
         WaitKind::Futex => "futex-wake-up",
         WaitKind::LibcLock => "libc-lock-hand-off",
+        WaitKind::Room => "queue-room",
+        WaitKind::Item => "queue-item",
     }
 }
 
@@ -286,6 +288,8 @@ fn waiting(kind: WaitKind) -> &'static str {
         WaitKind::Tasks => "task-wait",
         WaitKind::Futex => "futex-wait",
         WaitKind::LibcLock => "libc-lock-wait",
+        WaitKind::Room => "queue-full-wait",
+        WaitKind::Item => "queue-empty-wait",
     }
 }
 

@@ -87,9 +87,11 @@ pub(super) fn threads(trace: &Trace, analysis: &Analysis, off_cpu: &[ThreadOffCp
     };
     let one = |(number, (thread, report)): (usize, (&baton_trace::Thread, &baton_trace::analysis::ThreadReport))| {
         let futexes = report.futexes + report.libc_locks;
-        let others =
-            [report.conditions, report.barriers, report.semaphores, report.joins, report.idle, report.tasks, futexes];
-        let waited = report.locks.blocked.0 + others.iter().map(|ticks| ticks.0).sum::<u64>();
+        let (others, queues) = (
+            [report.conditions, report.barriers, report.semaphores, report.joins, report.idle, report.tasks, futexes],
+            report.room + report.items,
+        );
+        let waited = report.locks.blocked.0 + queues.0 + others.iter().map(|ticks| ticks.0).sum::<u64>();
         let work = ns(report.lifetime).0.saturating_sub(ns(baton_trace::Ticks(waited)).0);
         let off = &off_cpu[number];
         // Running gets what is left, so errors of rounding and time that overlapping waits count
@@ -116,6 +118,7 @@ pub(super) fn threads(trace: &Trace, analysis: &Analysis, off_cpu: &[ThreadOffCp
             condition_ns: ns(report.conditions),
             barrier_ns: ns(report.barriers),
             semaphore_ns: ns(report.semaphores),
+            queue_ns: ns(queues),
             join_ns: ns(report.joins),
             idle_ns: ns(report.idle),
             task_wait_ns: ns(report.tasks),

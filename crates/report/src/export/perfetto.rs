@@ -252,7 +252,7 @@ fn category(doing: Doing) -> &'static str {
         Doing::Wait(_) => "wait",
         Doing::Overhead => "competition-overhead",
         Doing::Condition | Doing::Barrier | Doing::Semaphore | Doing::Futex | Doing::LibcLock => "synchronization",
-        Doing::Join | Doing::Idle | Doing::TaskWait => "synchronization",
+        Doing::Join | Doing::Idle | Doing::TaskWait | Doing::Room | Doing::Item => "synchronization",
         Doing::OffCpu(_) => "off-cpu",
     }
 }
@@ -270,6 +270,8 @@ fn slice_name(report: &Report, interval: &Interval) -> String {
         Doing::Semaphore => format!("semaphore {object}"),
         Doing::Futex => format!("futex {object}"),
         Doing::LibcLock => format!("C library's lock {object}"),
+        Doing::Room => format!("queue full {object}"),
+        Doing::Item => format!("queue empty {object}"),
         Doing::Join => "join".to_owned(),
         Doing::Idle => "idle between regions".to_owned(),
         Doing::TaskWait => "waits for tasks".to_owned(),

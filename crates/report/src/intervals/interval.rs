@@ -31,6 +31,10 @@ pub enum Doing {
     Futex,
     /// The thread waited for a lock inside of the C library.
     LibcLock,
+    /// The thread waited for room in a queue.
+    Room,
+    /// The thread waited for an item of a queue.
+    Item,
     /// The thread was off its CPU and waited for nothing that the trace shows.
     OffCpu(OffCpu),
 }
@@ -93,6 +97,8 @@ impl Doing {
             Doing::TaskWait => "task-wait",
             Doing::Futex => "futex-wait",
             Doing::LibcLock => "libc-lock-wait",
+            Doing::Room => "queue-full-wait",
+            Doing::Item => "queue-empty-wait",
             Doing::OffCpu(_) => "off-cpu",
         }
     }

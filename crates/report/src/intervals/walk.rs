@@ -169,7 +169,20 @@ impl<N: Numbering, E, F: FnMut(&Interval) -> Result<(), E>> Walk<'_, N, F> {
                 }
                 Ok(())
             }
-            _ => Ok(()),
+            _ => what.queue().map_or(Ok(()), |queue| self.at_queue(now, thread, what, queue)),
+        }
+    }
+
+    fn at_queue(&mut self, now: Ticks, thread: ThreadIndex, what: What, queue: Address) -> Result<(), E> {
+        match what {
+            What::PutWait { site, .. } => self.begin(now, thread, Doing::Room, Some(queue), site),
+            What::PutWaited { .. } => self.finish(now, thread, Doing::Room),
+            What::TakeWait { site, .. } => self.begin(now, thread, Doing::Item, Some(queue), site),
+            What::TakeWaited { .. } => self.finish(now, thread, Doing::Item),
+            _ => {
+                self.object(now, thread, queue);
+                Ok(())
+            }
         }
     }
 

@@ -9,6 +9,7 @@ mod openmp;
 mod outside;
 mod path;
 mod places;
+mod queues;
 mod requests;
 mod run;
 mod standstill;
@@ -18,6 +19,7 @@ mod verdict;
 pub use openmp::{CameLast, ParallelRegion, TaskSite};
 pub use outside::Outside;
 pub use path::{Background, Beside, CriticalPath, NestedPart, PathPart, PathStep, SectionTime};
+pub use queues::{Queue, QueuePlace, QueueSide, QueueUser, SlowStage};
 pub use requests::{BusiestLock, Latency, PROGRESS, Progress, RequestPart, Requests, Serving, SlowPart, SlowRequest};
 pub use run::{Clock, CpuLimit, Dilation, Host, Limits, Note, Process, ProgramRun};
 pub use standstill::{Held, LockOrder, OrderStep, StandingThread, Standstill};
@@ -60,8 +62,15 @@ pub struct Report {
     /// The call sites, the one with the most waiting and blame first. A contended site is a call
     /// stack; [`Report::places`] merges the sites of one place.
     pub sites: Vec<Site>,
-    /// Condition variables, barriers, semaphores, futexes, locks of the C library.
+    /// Condition variables, barriers, semaphores, queues, futexes, locks of the C library.
     pub waitables: Vec<Waitable>,
+    /// Queues between threads, the one with the most waiting first; not in the JSON if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub queues: Vec<Queue>,
+    /// The stage of a pipeline that holds the others up, if the queues show one; not in the JSON if there
+    /// is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slow_stage: Option<SlowStage>,
     /// Threads that ended because another thread told them to. The program does not wait for their
     /// work.
     #[serde(default)]
@@ -190,6 +199,10 @@ pub struct Beginning {
     pub at: String,
 }
 
+fn is_none(time: &Nanos) -> bool {
+    *time == Nanos(0)
+}
+
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Thread {
     /// The thread's name, followed by the thread id if other threads have the same name; `thread 7`
@@ -219,6 +232,9 @@ pub struct Thread {
     pub barrier_ns: Nanos,
     /// Time spent waiting for semaphores.
     pub semaphore_ns: Nanos,
+    /// Time spent waiting for room in queues and for items of queues; not in the JSON if it is 0.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub queue_ns: Nanos,
     /// Time spent waiting for the end of other threads.
     pub join_ns: Nanos,
     /// Time between parallel regions, for a worker of an OpenMP team.
@@ -302,7 +318,7 @@ pub struct Site {
 pub struct Waitable {
     /// The name, as for a lock.
     pub name: String,
-    /// `condition`, `barrier`, `semaphore`, `futex` (of the program's own, or of its language's
+    /// `condition`, `barrier`, `semaphore`, `queue`, `futex` (of the program's own, or of its language's
     /// library), or `libc-lock` (a lock inside of the C library).
     pub kind: String,
     /// The process of the object.

@@ -46,7 +46,7 @@ pub struct StandingThread {
     /// Why the wait does not end: `held`, `held-by-ended` (the holder has ended), `not-held` (no
     /// recorded thread holds the lock), `join`, `never-signalled`, `lost-wake-up` (the last signal
     /// found no waiter), `not-signalled` (no signal came since), `never-posted`, `not-posted`,
-    /// `not-woken` (a futex), `few-arrivals`, `idle` or `tasks`.
+    /// `not-woken` (a futex), `not-moved` (a queue), `few-arrivals`, `idle` or `tasks`.
     pub why: String,
     /// The lock that the thread waits for.
     pub lock: Option<u32>,

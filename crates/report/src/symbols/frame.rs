@@ -62,6 +62,8 @@ pub(crate) fn is_wrapper(frame: &Frame) -> bool {
         || name.starts_with("std::thread::_")
         || name.starts_with("std::__invoke")
         || name.starts_with("std::sys::")
+        || name.trim_start_matches('<').starts_with("baton_sync::")
+        || name.trim_start_matches('<').starts_with("baton_machine::")
         || ["lock_guard<", "unique_lock<", "scoped_lock<", "shared_lock<"]
             .iter()
             .any(|w| name.contains(&format!("std::{w}")))

@@ -4,6 +4,7 @@
 mod diff;
 mod openmp;
 mod orders;
+mod queues;
 mod requests;
 mod table;
 mod text;
@@ -34,6 +35,7 @@ pub fn summary(report: &Report, style: Style) -> String {
     }
     out += &orders::note(report, style);
     out += &openmp::regions(report, style);
+    out += &queues::queues(report, style);
     out += &waitables(report, style);
     out += &openmp::tasks(report, style);
     out += &threads(report, style);
@@ -140,7 +142,7 @@ fn usage_row(name: &str, usage: &Usage) -> Vec<String> {
 }
 
 fn waitables(report: &Report, style: Style) -> String {
-    let mut used: Vec<&Waitable> = report.waitables.iter().filter(|w| w.waits > 0).collect();
+    let mut used: Vec<&Waitable> = report.waitables.iter().filter(|w| w.waits > 0 && w.kind != "queue").collect();
     if used.is_empty() {
         return String::new();
     }
@@ -179,7 +181,7 @@ fn threads(report: &Report, style: Style) -> String {
         ("blocked", |t| t.blocked_ns),
         ("off CPU", |t| t.off_ns),
         ("lock wait", |t| t.wait_ns),
-        ("other wait", |t| t.condition_ns + t.barrier_ns + t.semaphore_ns + t.join_ns + t.task_wait_ns + t.futex_ns),
+        ("other wait", |t| other_wait(t)),
         ("idle", |t| t.idle_ns),
         ("longest", |t| t.longest_wait_ns),
     ];
@@ -190,6 +192,10 @@ fn threads(report: &Report, style: Style) -> String {
         table.row([t.name.clone()].into_iter().chain(used.iter().map(|(_, of)| duration(of(t)))).collect());
     }
     table.render(style, sorted.len().saturating_sub(ROWS)) + &bound(&report.threads)
+}
+
+fn other_wait(t: &Thread) -> Nanos {
+    t.condition_ns + t.barrier_ns + t.semaphore_ns + t.queue_ns + t.join_ns + t.task_wait_ns + t.futex_ns
 }
 
 /// The title of a column, and its figure for a row.

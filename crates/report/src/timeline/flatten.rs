@@ -13,7 +13,7 @@ fn state(doing: Doing) -> LaneState {
         Doing::Wait(Entry::Sleeping) => LaneState::Sleep,
         Doing::Wait(_) => LaneState::Wait,
         Doing::Condition | Doing::Barrier | Doing::Semaphore | Doing::Futex | Doing::LibcLock => LaneState::Other,
-        Doing::Join | Doing::Idle | Doing::TaskWait => LaneState::Other,
+        Doing::Join | Doing::Idle | Doing::TaskWait | Doing::Room | Doing::Item => LaneState::Other,
         Doing::OffCpu(OffCpu::Ready) => LaneState::Ready,
         Doing::OffCpu(OffCpu::Blocked | OffCpu::Call | OffCpu::Recorder) => LaneState::Blocked,
         Doing::OffCpu(OffCpu::Unknown) => LaneState::Off,

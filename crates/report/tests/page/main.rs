@@ -15,6 +15,7 @@ mod exports;
 mod json;
 mod openmp;
 mod own_locks;
+mod queues;
 mod requests;
 mod servers;
 mod standstill;

@@ -35,6 +35,8 @@ mod policy;
 mod queue;
 mod raw;
 mod ready;
+#[cfg(any(test, feature = "record"))]
+pub mod record;
 mod rwlock;
 mod semaphore;
 mod tasks;

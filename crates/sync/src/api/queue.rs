@@ -4,13 +4,30 @@ use super::policy::{Adaptive, WaitPolicy, after};
 use super::tasks::News;
 use crate::event::chain::Chain;
 use crate::queue::channel::{Bell, Channel, NotReceived, NotSent};
-use crate::queue::{BadBound, ExactQueue, RawQueue, mpmc::ExactMpmc, segments::Segments, spsc::ExactSpsc, watched};
+use crate::queue::{
+    BadBound, ExactQueue, News as Told, RawQueue, mpmc::ExactMpmc, segments::Segments, spsc::ExactSpsc, watched,
+};
 use baton_machine::Ordering::{AcqRel, Acquire, Relaxed};
 use baton_machine::native::cell::NativeAtomic;
 use baton_machine::{Atomic, Deadline, Native, Wait};
 use core::marker::PhantomData;
 use core::time::Duration;
 use std::sync::Arc;
+
+/// The queue, which the profiler sees with the feature `record`.
+#[cfg(not(feature = "record"))]
+type Seen<Q> = Q;
+#[cfg(feature = "record")]
+type Seen<Q> = super::record::Recorded<Q>;
+
+#[cfg(not(feature = "record"))]
+fn seen<Q>(queue: Q) -> Seen<Q> {
+    queue
+}
+#[cfg(feature = "record")]
+fn seen<Q>(queue: Q) -> Seen<Q> {
+    Seen::by(queue)
+}
 
 /// How many senders and receivers a queue has, and so which algorithm it is. Only this module has
 /// kinds, because an algorithm for one sender is unsound with several.
@@ -70,7 +87,7 @@ macro_rules! kinds {
         pub enum $kind {}
         impl sealed::Sealed for $kind {}
         impl Kind for $kind {
-            type Queue<T: Send + 'static> = $queue<Native, T>;
+            type Queue<T: Send + 'static> = Seen<$queue<Native, T>>;
             type Bell = Chain<Native>;
         }
         $(impl $may for $kind {})*
@@ -94,14 +111,14 @@ kinds! {
 pub enum Segmented {}
 impl sealed::Sealed for Segmented {}
 impl Kind for Segmented {
-    type Queue<T: Send + 'static> = Segments<Native, T, 32>;
+    type Queue<T: Send + 'static> = Seen<Segments<Native, T, 32>>;
     type Bell = Chain<Native>;
 }
 impl ManySenders for Segmented {}
 impl ManyReceivers for Segmented {}
 impl Boundless for Segmented {
     fn boundless<T: Send + 'static>() -> Self::Queue<T> {
-        Segments::unbounded()
+        seen(Segments::unbounded())
     }
 }
 
@@ -250,6 +267,7 @@ fn ends_of<T: Send + 'static, K: Kind, W: WaitPolicy>(queue: K::Queue<T>) -> End
         receivers: NativeAtomic::new(1),
         discards: NativeAtomic::new(NOBODY),
     });
+    ExactQueue::<Native>::hear(shared.channel.queue(), Told::Made);
     (Sender { shared: shared.clone(), wait: PhantomData }, Receiver { shared, wait: PhantomData })
 }
 

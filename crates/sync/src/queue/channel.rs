@@ -2,7 +2,7 @@
 //! deadline. It adds to a queue two events and a flag. A send that need not wait costs a fence and
 //! two loads more than the queue's own, a receive a fence and one load.
 
-use super::ExactQueue;
+use super::{ExactQueue, News};
 use crate::event::chain::Chain;
 use crate::event::{Ended, RawEvent};
 use baton_machine::Ordering::{Acquire, Relaxed, Release};
@@ -151,6 +151,7 @@ impl<M: Machine, Q: ExactQueue<M>, B: Bell<M>> Channel<M, Q, B> {
     /// then return, as do waiting senders. A send that is under way may still succeed; its item is
     /// received by a later call, or dropped with the queue.
     pub fn close(&self, wait: Wait) {
+        self.queue.hear(News::Closes);
         // Release: pairs with the load in `is_closed`.
         self.closed.0.store(1, Release);
         self.items.0.ring(usize::MAX, wait);
@@ -249,7 +250,7 @@ impl<M: Machine, Q: ExactQueue<M>, B: Bell<M>> Channel<M, Q, B> {
                     }
                     Err(closed) => Some(Err(closed)),
                 };
-                let sent = until(&self.room.0, wait, deadline, &mut again, &|| self.has_room());
+                let sent = self.wait_for_room(wait, deadline, &mut again);
                 sent.unwrap_or_else(|| match left {
                     Some(item) => Err(NotSent::Expired(item)),
                     None => Ok(()),
@@ -275,8 +276,7 @@ impl<M: Machine, Q: ExactQueue<M>, B: Bell<M>> Channel<M, Q, B> {
         };
         match again() {
             Some(done) => done,
-            None => until(&self.items.0, wait, deadline, &mut again, &|| self.has_news())
-                .unwrap_or(Err(NotReceived::Expired)),
+            None => self.wait_for_item(wait, deadline, &mut again).unwrap_or(Err(NotReceived::Expired)),
         }
     }
 
@@ -299,7 +299,7 @@ impl<M: Machine, Q: ExactQueue<M>, B: Bell<M>> Channel<M, Q, B> {
             self.items.0.ring(count, wait);
             (count != 0).then_some(count)
         };
-        again().or_else(|| until(&self.room.0, wait, None, &mut again, &|| self.has_room())).unwrap_or(0)
+        again().or_else(|| self.wait_for_room(wait, None, &mut again)).unwrap_or(0)
     }
 
     /// Fills the beginning of `items` with as many items as there are, waiting while there is none.
@@ -322,7 +322,35 @@ impl<M: Machine, Q: ExactQueue<M>, B: Bell<M>> Channel<M, Q, B> {
             self.room.0.ring(count, wait);
             (count != 0 || closed && self.queue.is_empty()).then_some(count)
         };
-        again().or_else(|| until(&self.items.0, wait, None, &mut again, &|| self.has_news())).unwrap_or(0)
+        again().or_else(|| self.wait_for_item(wait, None, &mut again)).unwrap_or(0)
+    }
+
+    /// [`until`] there is room.
+    #[inline(always)]
+    fn wait_for_room<R>(
+        &self,
+        wait: Wait,
+        deadline: Option<Deadline>,
+        again: &mut dyn FnMut() -> Option<R>,
+    ) -> Option<R> {
+        self.queue.hear(News::WaitsForRoom);
+        let done = until(&self.room.0, wait, deadline, again, &|| self.has_room());
+        self.queue.hear(News::GoesOn);
+        done
+    }
+
+    /// [`until`] there is an item.
+    #[inline(always)]
+    fn wait_for_item<R>(
+        &self,
+        wait: Wait,
+        deadline: Option<Deadline>,
+        again: &mut dyn FnMut() -> Option<R>,
+    ) -> Option<R> {
+        self.queue.hear(News::WaitsForItem);
+        let done = until(&self.items.0, wait, deadline, again, &|| self.has_news());
+        self.queue.hear(News::GoesOn);
+        done
     }
 }
 

@@ -8,7 +8,7 @@
 
 use super::channel::{Bell, Channel, NotReceived, NotSent, QUIET, until};
 use super::item::{ItemSlot, parts};
-use super::{ExactQueue, RawQueue};
+use super::{ExactQueue, News, RawQueue};
 use baton_machine::{Deadline, Machine, Native, Wait};
 use core::cell::UnsafeCell;
 use core::ops::Range;
@@ -176,7 +176,12 @@ impl<M: Machine, Q: ExactQueue<M> + Lends<M>, B: Bell<M>> Channel<M, Q, B> {
         };
         let (bell, _) = self.senders();
         again()
-            .or_else(|| until(bell, wait, deadline, &mut again, &|| self.has_room()))
+            .or_else(|| {
+                self.queue().hear(News::WaitsForRoom);
+                let done = until(bell, wait, deadline, &mut again, &|| self.has_room());
+                self.queue().hear(if matches!(done, Some(Ok(_))) { News::Got } else { News::GoesOn });
+                done
+            })
             .unwrap_or(Err(NotSent::Expired(())))
     }
 
@@ -240,7 +245,12 @@ impl<M: Machine, Q: ExactQueue<M> + Lends<M>, B: Bell<M>> Channel<M, Q, B> {
         };
         let (bell, _) = self.receivers();
         again()
-            .or_else(|| until(bell, wait, deadline, &mut again, &|| self.has_news()))
+            .or_else(|| {
+                self.queue().hear(News::WaitsForItem);
+                let done = until(bell, wait, deadline, &mut again, &|| self.has_news());
+                self.queue().hear(if matches!(done, Some(Ok(_))) { News::Got } else { News::GoesOn });
+                done
+            })
             .unwrap_or(Err(NotReceived::Expired))
     }
 

@@ -203,6 +203,10 @@ pub unsafe trait ExactQueue<M: Machine>: RawQueue<M> {
         self.len() == 0
     }
 
+    /// Hears what its users do; nothing, unless the queue is recorded.
+    #[inline(always)]
+    fn hear(&self, _news: News) {}
+
     /// Appends the first of `items`, as many as there is room for. Returns how many.
     ///
     /// # Safety
@@ -232,6 +236,23 @@ pub unsafe trait ExactQueue<M: Machine>: RawQueue<M> {
         }
         items.len()
     }
+}
+
+/// What the users of a queue tell a queue that is recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum News {
+    /// The queue was made, and stays where it is.
+    Made,
+    /// The thread is about to close the queue.
+    Closes,
+    /// The thread is about to wait for room.
+    WaitsForRoom,
+    /// The thread is about to wait for an item.
+    WaitsForItem,
+    /// The thread waits no longer: there is room, or an item, which it moves later.
+    Got,
+    /// The thread waits no longer.
+    GoesOn,
 }
 
 /// Returns the number of places for a queue that is bounded to `capacity` items.

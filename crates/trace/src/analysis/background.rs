@@ -460,6 +460,9 @@ fn serves(what: &What) -> bool {
         | What::SemPost { .. }
         | What::SemTake { .. }
         | What::SemTaken { .. }
+        | What::Put { .. }
+        | What::Take { .. }
+        | What::QueueClose { .. }
         | What::FutexWake { .. }
         | What::FutexWaitEnd { end: FutexEnd::Woken, .. }
         | What::Fork { .. }

@@ -1,82 +1,24 @@
 //! Finds the event that ended each wait: the release that a lock's next holder waited for, the
 //! signal behind a wake-up, the last arrival at a barrier, the post that a semaphore's taker got,
-//! the wake that a futex's waiter got, the end of a joined thread, the creation of a started one,
-//! the region that a team waited for, the task that a thread had to run or wait for.
+//! the wake that a futex's waiter got, the put or take that a thread at a queue waited for, the end
+//! of a joined thread, the creation of a started one, the region that a team waited for, the task
+//! that a thread had to run or wait for.
 //!
 //! The statistics of waits, the critical path and the relaxed replay each feed all events to one
 //! [`Causes`], and choose the data that a cause carries along (`T`): nothing, or the event's time
 //! in each scenario.
 
+use super::cause::KINDS;
+pub use super::cause::WaitKind;
+pub(super) use super::cause::{Carry, Cause};
 use super::futexes::Wakes;
 use super::objects::ObjectId;
+use super::queues::{self, Passage};
 use super::tasks::Teams;
 use crate::clock::Ticks;
 use crate::event::{Event, Mode, SiteId, ThreadIndex, WakeReason, What};
 use crate::process::ProcessIndex;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-
-/// Data that a cause carries along: nothing, or the event's time in each scenario of the relaxed
-/// replay.
-pub(super) trait Carry: Clone {
-    /// Combines with the data of another cause that the wait's end also needed: keeps the later of
-    /// the two, scenario by scenario.
-    fn join(&mut self, other: &Self);
-}
-
-impl Carry for () {
-    fn join(&mut self, (): &()) {}
-}
-
-/// An event that let a wait end.
-#[derive(Clone, Debug)]
-pub(super) struct Cause<T> {
-    pub(super) thread: ThreadIndex,
-    pub(super) time: Ticks,
-    /// Number of the event in the walk; the first event has number 1.
-    pub(super) number: u64,
-    pub(super) carried: T,
-}
-
-impl<T: Carry> Cause<T> {
-    /// Combines with another cause that the wait's end also needed: the later of the two becomes
-    /// the cause.
-    pub(super) fn join(&mut self, other: &Cause<T>) {
-        let mut carried = self.carried.clone();
-        carried.join(&other.carried);
-        if other.number > self.number {
-            *self = other.clone();
-        }
-        self.carried = carried;
-    }
-}
-
-/// The kinds of waits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum WaitKind {
-    /// The thread waited for a lock.
-    Lock,
-    /// The thread waited at a condition variable.
-    Condition,
-    /// The thread waited at a barrier.
-    Barrier,
-    /// The thread waited for a semaphore.
-    Semaphore,
-    /// The thread waited for another thread's end.
-    Join,
-    /// The thread was created and had not started yet.
-    Start,
-    /// The thread waited for the next parallel region of its team.
-    Idle,
-    /// The thread waited for tasks.
-    Tasks,
-    /// The thread waited in a futex of the program's own.
-    Futex,
-    /// The thread waited for a lock inside of the C library.
-    LibcLock,
-}
-
-/// Number of variants of [`WaitKind`].
-const KINDS: usize = 10;
 
 /// A wait that has ended, or an acquisition that did not wait.
 pub(super) struct Ended<T> {
@@ -155,6 +97,7 @@ pub(super) enum ObjectState<T> {
     Futex(Wakes<T>),
     /// The last release of a lock of the C library that woke a waiter.
     LibcLock(Option<Cause<T>>),
+    Queue(Box<Passage<T>>),
 }
 
 /// Returns the data that an object's state of kind `$kind` holds. If the object has a state of
@@ -274,6 +217,7 @@ impl<T: Carry> Causes<T> {
             What::LibcWait { .. } | What::LibcTaken { .. } | What::LibcWake { .. } => {
                 self.libc_step(event, object, cause)
             }
+            what if what.queue().is_some() => self.queue_step(event, object?, cause),
             What::Fork { .. }
             | What::TeamBegin { .. }
             | What::IdleBegin { .. }
@@ -410,6 +354,46 @@ impl<T: Carry> Causes<T> {
         None
     }
 
+    fn queue_step(&mut self, event: &Event, object: ObjectId, cause: impl FnOnce() -> Cause<T>) -> Option<Ended<T>> {
+        match event.what {
+            What::QueueCapacity { capacity, .. } => self.queue(object).capacity = queues::bound(capacity),
+            What::Put { items, .. } => {
+                let cause = cause();
+                self.queue(object).put(items, cause);
+            }
+            What::Take { items, .. } => {
+                let cause = cause();
+                self.queue(object).take(items, cause);
+            }
+            What::QueueClose { .. } => {
+                let cause = cause();
+                self.queue(object).closed.get_or_insert(cause);
+            }
+            What::PutWait { site, .. } => self.begin(event, WaitKind::Room, Some(object), site),
+            What::TakeWait { site, .. } => self.begin(event, WaitKind::Item, Some(object), site),
+            What::PutWaited { gave_up, .. } => return self.passed(event, WaitKind::Room, object, gave_up),
+            What::TakeWaited { gave_up, .. } => return self.passed(event, WaitKind::Item, object, gave_up),
+            _ => {}
+        }
+        None
+    }
+
+    /// Ends a wait at a queue. The end of a queue is an answer too: its waiters have not given up.
+    fn passed(&mut self, event: &Event, kind: WaitKind, object: ObjectId, nothing: bool) -> Option<Ended<T>> {
+        let queue = self.queue(object);
+        let cause = match kind {
+            _ if nothing => queue.closed.clone(),
+            WaitKind::Room => queue.room(),
+            _ => queue.item(),
+        };
+        let gave_up = nothing && cause.is_none();
+        self.end(event, kind, Some(object), gave_up, cause)
+    }
+
+    fn queue(&mut self, object: ObjectId) -> &mut Passage<T> {
+        of_kind!(self.state(object), Queue, Box::new(Passage::new()))
+    }
+
     fn thread_step(
         &mut self,
         event: &Event,
@@ -457,9 +441,9 @@ impl<T: Carry> Causes<T> {
     /// such a wait only once it runs again, and the end later still. A thread that never got the
     /// lock has not written the beginning either.
     pub(super) fn open(&mut self, thread: ThreadIndex) -> Vec<(WaitKind, Begun)> {
-        use WaitKind::{Barrier, Condition, Futex, Join, Semaphore, Tasks};
+        use WaitKind::{Barrier, Condition, Futex, Item, Join, Room, Semaphore, Tasks};
         let begun = *self.begun(thread);
-        let kinds = [Condition, Barrier, Semaphore, Futex, Join, Tasks];
+        let kinds = [Condition, Barrier, Semaphore, Futex, Join, Tasks, Room, Item];
         let mut open: Vec<_> = kinds.into_iter().filter_map(|kind| Some((kind, begun[kind as usize]?))).collect();
         // Leaves out a barrier that all threads have reached: a worker of OpenMP records late that
         // it has left one.

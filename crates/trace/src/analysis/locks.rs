@@ -15,7 +15,7 @@ use super::vain::Vain;
 use super::waits::{WaitableReport, WaitableStats};
 use super::window::Window;
 use crate::clock::Ticks;
-use crate::event::{Address, Event, How, SiteId, ThreadIndex, What};
+use crate::event::{Address, Event, How, SiteId, ThreadIndex, Waitable, What};
 use crate::notes;
 use crate::process::ProcessIndex;
 use crate::trace::Trace;
@@ -79,6 +79,10 @@ pub struct ThreadReport {
     pub barriers: Ticks,
     /// Time that the thread waited for semaphores.
     pub semaphores: Ticks,
+    /// Time that the thread waited for room in queues.
+    pub room: Ticks,
+    /// Time that the thread waited for items of queues.
+    pub items: Ticks,
     /// Time that the thread waited, in joins, for other threads' ends.
     pub joins: Ticks,
     /// Time that the thread waited for its team's next parallel region.
@@ -109,6 +113,8 @@ impl ThreadReport {
             WaitKind::Tasks => self.tasks += waited,
             WaitKind::Futex => self.futexes += waited,
             WaitKind::LibcLock => self.libc_locks += waited,
+            WaitKind::Room => self.room += waited,
+            WaitKind::Item => self.items += waited,
             WaitKind::Lock | WaitKind::Start => {}
         }
     }
@@ -253,6 +259,9 @@ impl<'a> Walk<'a> {
         while let Some(object) = self.objects.all.get(self.books.len()) {
             self.books.push(match object.kind {
                 ObjectKind::Lock(_) => Book::Lock(Box::new(Ledger::new(now))),
+                ObjectKind::Waitable(Waitable::Queue) => {
+                    Book::Waitable(Box::new(WaitableStats { queue: Some(Box::default()), ..WaitableStats::default() }))
+                }
                 ObjectKind::Waitable(_) => Book::Waitable(Box::default()),
             });
         }
@@ -264,6 +273,9 @@ impl<'a> Walk<'a> {
         let ledger = match &mut self.books[id.index()] {
             Book::Lock(ledger) => ledger,
             Book::Waitable(stats) => {
+                if let Some(queue) = &mut stats.queue {
+                    queue.step(event, counted, self.window);
+                }
                 match event.what {
                     What::BarrierArrive { .. } => stats.meet(thread, true, counted),
                     What::BarrierLeave { .. } => stats.meet(thread, false, counted),
@@ -409,7 +421,7 @@ impl<'a> Walk<'a> {
                 let waited = self.window.overlap(begun.time, end);
                 report.add(kind, waited);
                 if let Some(Book::Waitable(stats)) = begun.object.map(|id| &mut self.books[id.index()]) {
-                    stats.carried(thread, begun.site, waited);
+                    stats.carried(kind, thread, begun.site, waited);
                 }
             }
         }
@@ -457,7 +469,12 @@ impl<'a> Walk<'a> {
                     ledger.stats.anomalies.unfinished_waits += ledger.waiting() as u64;
                     locks.push(LockReport { id, object, is_shared: ledger.is_shared, stats: ledger.stats });
                 }
-                Book::Waitable(stats) => waitables.push(WaitableReport { id, object, stats: *stats }),
+                Book::Waitable(mut stats) => {
+                    if let Some(queue) = &mut stats.queue {
+                        queue.finish(self.window.end(), self.window);
+                    }
+                    waitables.push(WaitableReport { id, object, stats: *stats });
+                }
             }
         }
         for lock in &locks {

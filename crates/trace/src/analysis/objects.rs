@@ -24,7 +24,7 @@ impl ObjectId {
 pub enum ObjectKind {
     /// A lock of this kind.
     Lock(LockKind),
-    /// A condition variable, barrier, semaphore, futex, or lock of the C library.
+    /// A condition variable, barrier, semaphore, futex, queue, or lock of the C library.
     Waitable(Waitable),
 }
 
@@ -117,7 +117,7 @@ impl<'a> Objects<'a> {
                 self.latest = None;
                 return None;
             }
-            _ => return None,
+            what => (what.queue()?, ObjectKind::Waitable(Waitable::Queue)),
         };
         let id = self.at((process, address), kind, event.time);
         if let What::Acquire { site, .. } | What::Request { site, .. } = event.what {

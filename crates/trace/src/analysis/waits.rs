@@ -1,9 +1,10 @@
-//! Waits at objects other than locks: condition variables, barriers, semaphores, futexes of the
-//! program's own, locks inside of the C library.
+//! Waits at objects other than locks: condition variables, barriers, semaphores, queues, futexes of
+//! the program's own, locks inside of the C library.
 
-use super::causes::Ended;
+use super::causes::{Ended, WaitKind};
 use super::futile::FutileWakes;
 use super::objects::{Object, ObjectId};
+use super::queues::QueueStats;
 use super::stats::Distribution;
 use super::window::Window;
 use crate::clock::Ticks;
@@ -46,6 +47,8 @@ pub struct WaitableStats {
     pub sites: BTreeMap<SiteId, (u64, Ticks)>,
     /// Number and total time of each thread's waits.
     pub threads: BTreeMap<ThreadIndex, (u64, Ticks)>,
+    /// Figures of a queue's two sides; `None` for other objects.
+    pub queue: Option<Box<QueueStats>>,
 }
 
 /// An object other than a lock, and its figures.
@@ -79,11 +82,17 @@ impl WaitableStats {
             *count += u64::from(inside);
             *time += length;
         }
+        if let Some(side) = self.queue.as_mut().and_then(|queue| queue.side(ended.kind)) {
+            side.waited(thread, ended.site, length, inside.then_some(ended.gave_up));
+        }
         length
     }
 
     /// Adds the part inside the window of a wait that has not ended when the window does.
-    pub(super) fn carried(&mut self, thread: ThreadIndex, site: SiteId, length: Ticks) {
+    pub(super) fn carried(&mut self, kind: WaitKind, thread: ThreadIndex, site: SiteId, length: Ticks) {
+        if let Some(side) = self.queue.as_mut().and_then(|queue| queue.side(kind)) {
+            side.waited(thread, site, length, None);
+        }
         self.sites.entry(site).or_default().1 += length;
         self.threads.entry(thread).or_default().1 += length;
     }

@@ -175,6 +175,8 @@ pub enum Waitable {
     Futex,
     /// A lock inside of the C library, such as those of `rand`, the standard streams and `malloc`.
     LibcLock,
+    /// A queue of items between threads, bounded or not.
+    Queue,
 }
 
 /// The OpenMP construct that a barrier belongs to.

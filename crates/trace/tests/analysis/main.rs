@@ -11,6 +11,7 @@ mod openmp;
 mod orders;
 mod path;
 mod polls;
+mod queues;
 mod requests;
 mod sleepers;
 mod standstill;

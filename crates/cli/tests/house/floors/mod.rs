@@ -31,8 +31,8 @@ const WIDE_STRUCTS: &[Exception] = &[
     ("cli", "Args", 42),
     ("cli", "SimFigures", 31),
     ("replay", "Walk", 25),
-    ("report", "Report", 22),
-    ("report", "Thread", 28),
+    ("report", "Report", 24),
+    ("report", "Thread", 29),
     ("trace", "LockStats", 27),
     ("workloads", "Knobs", 26),
 ];

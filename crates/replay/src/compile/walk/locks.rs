@@ -4,7 +4,7 @@ use super::{Leaf, Mode, Walk};
 use crate::compile::holds::Hold;
 use crate::compile::track::Raw;
 use crate::program::Op;
-use baton_trace::{Address, Lock, LockKind, Mode as Holding, ProcessIndex, SiteId};
+use baton_trace::{Address, Lock, LockKind, Mode as Holding, ProcessIndex, SiteId, What};
 use baton_units::CoreId;
 use std::collections::BTreeMap;
 
@@ -64,7 +64,24 @@ impl Depths {
 }
 
 impl Walk<'_> {
-    pub(super) fn counted(&mut self, id: usize, t: u64, lock: Lock, process: ProcessIndex, site: SiteId) {
+    pub(super) fn at_lock(&mut self, id: usize, t: u64, what: What, process: ProcessIndex) {
+        match what {
+            What::Acquire { lock, mode, site } => {
+                self.counted(id, t, lock, process, site);
+                self.acquire(id, t, lock, mode, process);
+            }
+            What::Request { lock, site, .. } => {
+                self.counted(id, t, lock, process, site);
+                self.request(id, t, lock, process);
+            }
+            What::Acquired { lock, mode, .. } => self.acquired(id, t, lock, mode, process),
+            What::Timeout { lock, .. } => self.timeout(id, t, lock, process),
+            What::Release { lock, mode, .. } => self.release(id, t, lock, mode, process),
+            _ => {}
+        }
+    }
+
+    fn counted(&mut self, id: usize, t: u64, lock: Lock, process: ProcessIndex, site: SiteId) {
         if lock.kind != LockKind::RwLock && self.states[id].mode == Mode::Running {
             let lock = self.objects.lock((process, lock.address), lock.kind, t);
             let (place, number) = self.place(id, process, site);
@@ -120,7 +137,7 @@ impl Walk<'_> {
         (true, (transfer + atomic).0)
     }
 
-    pub(super) fn acquire(&mut self, id: usize, t: u64, lock: Lock, mode: Holding, process: ProcessIndex) {
+    fn acquire(&mut self, id: usize, t: u64, lock: Lock, mode: Holding, process: ProcessIndex) {
         self.replayability.events += 1;
         let relock = self.states[id].mode == Mode::Relock;
         if lock.kind == LockKind::RwLock {
@@ -167,7 +184,7 @@ impl Walk<'_> {
         }
     }
 
-    pub(super) fn request(&mut self, id: usize, t: u64, lock: Lock, process: ProcessIndex) {
+    fn request(&mut self, id: usize, t: u64, lock: Lock, process: ProcessIndex) {
         self.replayability.events += 1;
         if self.states[id].mode != Mode::Relock {
             // The first try, which failed, moved the lock's line to this core.
@@ -182,7 +199,7 @@ impl Walk<'_> {
         }
     }
 
-    pub(super) fn acquired(&mut self, id: usize, t: u64, lock: Lock, mode: Holding, process: ProcessIndex) {
+    fn acquired(&mut self, id: usize, t: u64, lock: Lock, mode: Holding, process: ProcessIndex) {
         let waited = matches!(self.states[id].mode, Mode::LockWait(_));
         if !waited {
             self.replayability.unmatched_waits += 1;
@@ -201,7 +218,7 @@ impl Walk<'_> {
         self.hold(id, t, number, foreign);
     }
 
-    pub(super) fn timeout(&mut self, id: usize, t: u64, lock: Lock, process: ProcessIndex) {
+    fn timeout(&mut self, id: usize, t: u64, lock: Lock, process: ProcessIndex) {
         self.replayability.expired_waits += 1;
         if let Mode::LockWait(since) = self.states[id].mode {
             self.threads[id].track.push(Raw::Away(t - since));
@@ -215,7 +232,7 @@ impl Walk<'_> {
         }
     }
 
-    pub(super) fn release(&mut self, id: usize, t: u64, lock: Lock, mode: Holding, process: ProcessIndex) {
+    fn release(&mut self, id: usize, t: u64, lock: Lock, mode: Holding, process: ProcessIndex) {
         self.replayability.events += 1;
         let waits = self.states[id].mode == Mode::CondEnter;
         let leaf = self.states[id].leaf;

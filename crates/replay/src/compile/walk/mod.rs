@@ -11,6 +11,7 @@
 //! | [`conditions`] | condition variables |
 //! | [`futexes`] | futexes of the program's own |
 //! | [`meetings`] | barriers and semaphores |
+//! | [`queues`] | queues of items |
 //! | [`family`] | threads that start others and wait for their end |
 //! | [`processor`] | when a thread had a CPU |
 //! | [`teams`] | OpenMP's teams and tasks |
@@ -21,6 +22,7 @@ mod futexes;
 mod locks;
 mod meetings;
 mod processor;
+mod queues;
 mod teams;
 
 use super::crowd::Crowd;
@@ -53,6 +55,7 @@ enum Mode {
     Relock,
     SemWait(u64),
     FutexWait(u64),
+    QueueWait(u64),
     /// The thread is at a barrier, in a join, creating a thread, idle between OpenMP's regions, or
     /// waiting for tasks. The event that ends this tells what the thread waited for.
     Busy,
@@ -266,17 +269,11 @@ impl<'a> Walk<'a> {
                 self.objects.forget_between(process, start, start.saturating_add(u64::from(pages) << 12));
             }
             What::Attribute { address, value } => self.objects.attribute((process, address), value),
-            What::Acquire { lock, mode, site } => {
-                self.counted(id, t, lock, process, site);
-                self.acquire(id, t, lock, mode, process);
-            }
-            What::Request { lock, mode: _, site } => {
-                self.counted(id, t, lock, process, site);
-                self.request(id, t, lock, process);
-            }
-            What::Acquired { lock, mode, .. } => self.acquired(id, t, lock, mode, process),
-            What::Timeout { lock, .. } => self.timeout(id, t, lock, process),
-            What::Release { lock, mode, .. } => self.release(id, t, lock, mode, process),
+            What::Acquire { .. }
+            | What::Request { .. }
+            | What::Acquired { .. }
+            | What::Timeout { .. }
+            | What::Release { .. } => self.at_lock(id, t, event.what, process),
             What::TryFail { .. } | What::SemTryFail { .. } => self.failed_try(id, t),
             What::LockInit { lock: Lock { address, .. }, .. } | What::Init { address, .. } => {
                 self.gap(id, t);
@@ -292,6 +289,14 @@ impl<'a> Walk<'a> {
             | What::SemTaken { .. }
             | What::SemTimeout { .. }
             | What::SemPost { .. } => self.meeting(id, t, event.what, process),
+            What::Put { queue, .. }
+            | What::PutWait { queue, .. }
+            | What::PutWaited { queue, .. }
+            | What::Take { queue, .. }
+            | What::TakeWait { queue, .. }
+            | What::TakeWaited { queue, .. }
+            | What::QueueClose { queue, .. }
+            | What::QueueCapacity { queue, .. } => self.at_queue(id, t, event.what, (process, queue)),
             What::ThreadStart { .. } => self.starts(id),
             What::ThreadEnd { .. } => {
                 self.gap(id, t);

@@ -189,6 +189,8 @@ fn words(stuck: &Stuck) -> (&'static str, &'static str) {
         WaitKind::Barrier => "barrier",
         WaitKind::Idle => "region",
         WaitKind::Tasks => "tasks",
+        WaitKind::Room => "queue-room",
+        WaitKind::Item => "queue-item",
     };
     let why = match &stuck.why {
         Why::Held(holders) if holders.iter().any(|h| h.ended) => "held-by-ended",
@@ -203,6 +205,7 @@ fn words(stuck: &Stuck) -> (&'static str, &'static str) {
         Why::Semaphore(posts) if posts.posts == 0 => "never-posted",
         Why::Semaphore(_) => "not-posted",
         Why::Futex => "not-woken",
+        Why::Queue => "not-moved",
         Why::Barrier { .. } => "few-arrivals",
         Why::Idle => "idle",
         Why::Tasks => "tasks",

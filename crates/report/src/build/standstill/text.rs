@@ -151,6 +151,10 @@ fn wait(scene: &mut Scene<'_, '_>, still: &Standstill, stuck: &Stuck) -> String 
             format!("waits at the condition variable {object}{here}: {}", signalled(scene, wait.since, signals))
         }
         Why::Futex => format!("waits in {object}{here}, and no thread wakes it"),
+        Why::Queue if wait.kind == WaitKind::Room => {
+            format!("waits for room in the queue {object}{here}, and no thread takes an item")
+        }
+        Why::Queue => format!("waits for an item of the queue {object}{here}, and no thread puts one in"),
         Why::Semaphore(posts) => format!("waits for the semaphore {object}{here}: {}", posted(scene, posts)),
         Why::Barrier { arrived, expected: Some(expected) } => {
             format!("waits at the barrier {object}{here}: {arrived} of {expected} threads have arrived")

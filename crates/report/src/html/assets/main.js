@@ -84,6 +84,7 @@ function start() {
   outsideTable(report);
   threadTable(report);
   openmpTables(report);
+  queueTable(report);
   otherTables(report);
   about(report);
   navigation();

@@ -134,7 +134,7 @@ function siteTable(data) {
 
 function threadTable(report) {
   const life = (t) => t.last_ns - t.first_ns;
-  const other = (t) => t.condition_ns + t.barrier_ns + t.semaphore_ns + t.join_ns + t.task_wait_ns + t.futex_ns + t.idle_ns;
+  const other = (t) => t.condition_ns + t.barrier_ns + t.semaphore_ns + (t.queue_ns ?? 0) + t.join_ns + t.task_wait_ns + t.futex_ns + t.idle_ns;
   const bar = (t) => {
     const part = (name, time) => make("i", { style: `width:${(100 * time) / (life(t) || 1)}%;background:var(--${name})` });
     const parts = [["overhead", "overhead", t.overhead_ns], ["sleep", "lock wait", t.wait_ns - t.overhead_ns], ["other", "other wait", other(t)], ["blocked", "blocked outside", t.blocked_ns], ["ready", "ready, without a CPU", t.ready_ns], ["off", "off the CPU", t.off_ns]];
@@ -201,8 +201,36 @@ function openmpTables(report) {
   ], report.tasks, { first: 3, caption: "Tasks, and waits for them" });
 }
 
+// The threads at one side of a queue that waited, the one with the most waiting first; the tip lists the places.
+function queueWaiters(report, side) {
+  const waiters = side.threads.filter((user) => user.waited_ns);
+  if (!waiters.length) return "–";
+  const name = (user) => report.threads[user.thread]?.name ?? String(user.thread);
+  const more = waiters.length > 2 ? ` and ${waiters.length - 2} more` : "";
+  const tip = [...side.threads.map((user) => `${name(user)}: ${user.items} items, waited ${duration(user.waited_ns)}`), ...side.places.map((place) => `at ${place.name}: ${duration(place.waited_ns)}`)];
+  return withTip(make("span", {}, waiters.slice(0, 2).map(name).join(", ") + more), tip.join("\n"));
+}
+
+function queueTable(report) {
+  const queues = report.queues ?? [];
+  byId("queues").hidden = !queues.length;
+  const stage = report.slow_stage;
+  byId("slow-stage").hidden = !stage;
+  if (stage) {
+    const threads = stage.threads.map((thread) => report.threads[thread]?.name ?? String(thread)).join(", ");
+    byId("slow-stage").textContent = `Slow stage: ${threads}. Others waited ${duration(stage.blocked_ns)} for room before it and ${duration(stage.starved_ns)} for items behind it; it waited at queues for ${percent(stage.waiting_share)} of its own time.`;
+  }
+  table(byId("queue-table"), [
+    word("queue", (q) => q.name), { name: "holds", of: (q) => q.capacity ?? Infinity, show: (q) => (q.capacity === null ? "any" : String(q.capacity)) },
+    number("items", (q) => q.takes.items, "Taken out"), { name: "items/s", of: (q) => q.items_per_s, show: (q) => q.items_per_s.toFixed(0) },
+    { name: "mean", of: (q) => q.mean_depth, show: (q) => q.mean_depth.toFixed(1), hint: "Items in the queue, over time" }, number("most", (q) => q.most_items, "Items in the queue"),
+    ns("full", (q) => q.puts.waited_ns, "Time that threads waited for room, added over threads"), { name: "blocked", left: true, of: (q) => q.puts.waited_ns, show: (q) => queueWaiters(report, q.puts) },
+    ns("empty", (q) => q.takes.waited_ns, "Time that threads waited for an item, added over threads"), { name: "starved", left: true, of: (q) => q.takes.waited_ns, show: (q) => queueWaiters(report, q.takes) },
+  ], queues, { first: 2, caption: "Queues" });
+}
+
 function otherTables(report) {
-  const used = report.waitables.filter((w) => w.waits || w.signals || w.broadcasts);
+  const used = report.waitables.filter((w) => (w.waits || w.signals || w.broadcasts) && w.kind !== "queue");
   byId("others").hidden = !used.length;
   table(byId("other-table"), [
     word("name", (w) => w.name), word("kind", (w) => w.kind), number("waits", (w) => w.waits), ns("wait", (w) => w.wait_ns.total_ns),

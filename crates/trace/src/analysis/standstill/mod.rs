@@ -194,6 +194,7 @@ fn stuck_of(walk: &Walk<'_>, graph: &Graph<'_>, wait: OpenWait) -> Stuck {
         WaitKind::Condition => Why::Condition(Signals::default()),
         WaitKind::Semaphore => Why::Semaphore(Posts::default()),
         WaitKind::Futex | WaitKind::LibcLock => Why::Futex,
+        WaitKind::Room | WaitKind::Item => Why::Queue,
         WaitKind::Join | WaitKind::Start => Why::Join,
         WaitKind::Barrier if wait.passed => Why::Idle,
         WaitKind::Barrier => {

@@ -95,6 +95,8 @@ pub enum Why {
     Semaphore(Posts),
     /// No wake of the futex, or of the lock of the C library, lets the thread go on.
     Futex,
+    /// No thread puts an item into the queue, or takes one out of it.
+    Queue,
     /// Threads are missing at the barrier where the thread waits.
     Barrier {
         /// Number of threads that have arrived at the barrier.

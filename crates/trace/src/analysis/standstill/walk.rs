@@ -312,6 +312,10 @@ impl<'a> Walk<'a> {
             }
             What::FutexWait { site, .. } => self.begin(begins(WaitKind::Futex, site)),
             What::FutexWaitEnd { .. } => self.end(thread, WaitKind::Futex, Some(id)),
+            What::PutWait { site, .. } => self.begin(begins(WaitKind::Room, site)),
+            What::PutWaited { .. } => self.end(thread, WaitKind::Room, Some(id)),
+            What::TakeWait { site, .. } => self.begin(begins(WaitKind::Item, site)),
+            What::TakeWaited { .. } => self.end(thread, WaitKind::Item, Some(id)),
             What::SemTake { .. } => self.count(id, -1),
             What::SemPost { .. } => self.count(id, 1),
             _ => {}
@@ -451,7 +455,7 @@ fn book(kind: ObjectKind, now: Ticks) -> Book {
         ObjectKind::Waitable(Waitable::Barrier) => Book::Barrier(BarrierBook::default()),
         ObjectKind::Waitable(Waitable::Semaphore) => Book::Semaphore(None),
         ObjectKind::Waitable(Waitable::Condition) => Book::Condition(Vec::new()),
-        ObjectKind::Waitable(Waitable::Futex | Waitable::LibcLock) => Book::Other,
+        ObjectKind::Waitable(Waitable::Futex | Waitable::LibcLock | Waitable::Queue) => Book::Other,
     }
 }
 

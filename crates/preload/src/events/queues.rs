@@ -1,0 +1,153 @@
+//! Queues of `baton-sync`, which find the function here by its name while the program is recorded
+//! (the feature `record` of that crate). The library's own futex calls inside of a wait are not
+//! recorded: the wait is.
+
+use super::futexes::recorded_thread;
+use super::post::tidy_up;
+use super::session::SESSION;
+use super::sites::{contended, origin};
+use crate::base::errno;
+use crate::thread::Thread;
+use baton_trace::{Address, Waitable, What, clock};
+use core::sync::atomic::Ordering::Relaxed;
+
+/// What a program says of a queue. `baton-sync` (`api::record`) has the same numbers.
+mod act {
+    /// The queue was made; the number is its capacity, or 0.
+    pub(super) const MADE: u32 = 0;
+    /// The queue is about to end.
+    pub(super) const ENDS: u32 = 1;
+    /// The thread is about to close the queue.
+    pub(super) const CLOSES: u32 = 2;
+    /// The thread is about to wait for room.
+    pub(super) const FULL: u32 = 3;
+    /// The thread is about to wait for an item.
+    pub(super) const EMPTY: u32 = 4;
+    /// The thread has put a number of items in.
+    pub(super) const PUT: u32 = 5;
+    /// The thread has taken a number of items out.
+    pub(super) const TAKEN: u32 = 6;
+    /// The thread waits no longer. It gave up, unless it has moved an item since.
+    pub(super) const GOES_ON: u32 = 7;
+    /// The thread waits no longer: there is room, or an item, which it moves later.
+    pub(super) const GOT: u32 = 8;
+}
+
+/// Whether the thread waits at a queue, so that its futex calls belong to that wait.
+pub fn is_at_queue(thread: &Thread) -> bool {
+    thread.queue.load(Relaxed) != 0
+}
+
+/// Records an act at a queue. The call site is the return address.
+#[unsafe(naked)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
+#[cfg_attr(test, allow(dead_code))]
+pub unsafe extern "C" fn baton_preload_queue(_act: u32, _queue: usize, _number: u64) {
+    core::arch::naked_asm!("mov rcx, qword ptr [rsp]", "jmp {queue}", queue = sym queue);
+}
+
+unsafe extern "C" fn queue(act: u32, queue: usize, number: u64, at: usize) {
+    let Some(thread) = recorded_thread() else { return };
+    errno::kept(|| match act {
+        act::PUT => moved(thread, queue, number, Way::In),
+        act::TAKEN => moved(thread, queue, number, Way::Out),
+        act::FULL => waits(thread, queue, at, Way::In),
+        act::EMPTY => waits(thread, queue, at, Way::Out),
+        act::GOES_ON => goes_on(thread, queue, true),
+        act::GOT => goes_on(thread, queue, false),
+        _ => lives(thread, act, queue, number, at),
+    });
+}
+
+/// The direction of an item.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    In,
+    Out,
+}
+
+/// The bit of [`Thread::queue`] that tells a wait for an item from one for room. A queue is aligned,
+/// so that its address does not have this bit.
+const OUT: usize = 1;
+
+impl Way {
+    fn mark(self, queue: usize) -> usize {
+        queue | if self == Way::Out { OUT } else { 0 }
+    }
+
+    fn waited(self, queue: usize, gave_up: bool) -> What {
+        let queue = queue as Address;
+        match self {
+            Way::In => What::PutWaited { queue, gave_up },
+            Way::Out => What::TakeWaited { queue, gave_up },
+        }
+    }
+}
+
+/// Records that the thread begins to wait. The upkeep of the recording is done before.
+#[cold]
+fn waits(thread: &Thread, queue: usize, at: usize, way: Way) {
+    if thread.holds.is_free() && (thread.pen.is_due() || thread.switches.is_due()) {
+        tidy_up(thread);
+    }
+    let (site, address) = (contended(thread, at), queue as Address);
+    thread.queue.store(way.mark(queue), Relaxed);
+    let what = match way {
+        Way::In => What::PutWait { queue: address, site },
+        Way::Out => What::TakeWait { queue: address, site },
+    };
+    thread.pen.post(&SESSION, what);
+}
+
+/// Records that items have gone into a queue or out of it, and the end of the wait before. The two
+/// events have one time, so that no other thread's event lies between them.
+#[inline]
+fn moved(thread: &Thread, queue: usize, number: u64, way: Way) {
+    let what = |items| {
+        let queue = queue as Address;
+        match way {
+            Way::In => What::Put { queue, items },
+            Way::Out => What::Take { queue, items },
+        }
+    };
+    let most = u64::from(What::MOST_ITEMS);
+    let mut left = number;
+    if thread.queue.load(Relaxed) == way.mark(queue) {
+        thread.queue.store(0, Relaxed);
+        let (now, _) = clock::now_ordered(SESSION.source());
+        thread.pen.post_at(&SESSION, now, way.waited(queue, false));
+        thread.pen.post_at(&SESSION, now, what(left.min(most) as u32));
+        left = left.saturating_sub(most);
+    }
+    while left > 0 {
+        thread.pen.post_ordered(&SESSION, what(left.min(most) as u32));
+        left = left.saturating_sub(most);
+    }
+}
+
+/// Records that the thread's wait has ended, unless that is recorded already.
+fn goes_on(thread: &Thread, queue: usize, gave_up: bool) {
+    let way = match thread.queue.load(Relaxed) {
+        waits if waits == Way::In.mark(queue) => Way::In,
+        waits if waits == Way::Out.mark(queue) => Way::Out,
+        _ => return,
+    };
+    thread.queue.store(0, Relaxed);
+    thread.pen.post_ordered(&SESSION, way.waited(queue, gave_up));
+}
+
+/// Records the beginning or end of a queue, or that it closes.
+#[cold]
+fn lives(thread: &Thread, act: u32, queue: usize, number: u64, at: usize) {
+    let (address, sort) = (queue as Address, Waitable::Queue);
+    match act {
+        act::MADE => {
+            thread.pen.post_ordered(&SESSION, What::Init { sort, address, site: origin(thread, at) });
+            let capacity = number.min(u64::from(What::MOST_ITEMS)) as u32;
+            thread.pen.post(&SESSION, What::QueueCapacity { queue: address, capacity });
+        }
+        act::ENDS => thread.pen.post(&SESSION, What::Destroy { sort, address }),
+        act::CLOSES => thread.pen.post(&SESSION, What::QueueClose { queue: address, site: contended(thread, at) }),
+        _ => {}
+    }
+}

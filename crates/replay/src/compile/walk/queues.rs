@@ -1,0 +1,86 @@
+//! Queues of items. The `n`-th item that leaves a queue is the `n`-th one that went in, and in a
+//! queue with a capacity it makes room for the item that goes in a capacity later. So a queue is
+//! replayed as two semaphores that signal: one counts its items, the other its free places. A wait
+//! that the queue's close ended is a token that the close puts down.
+
+use super::{Mode, Walk};
+use crate::compile::objects::room_of;
+use crate::compile::track::Raw;
+use crate::program::Op;
+use baton_trace::{Address, ProcessIndex, What};
+
+impl Walk<'_> {
+    pub(super) fn at_queue(&mut self, id: usize, t: u64, what: What, queue: (ProcessIndex, Address)) {
+        self.replayability.events += 1;
+        match what {
+            What::QueueCapacity { capacity, .. } => {
+                self.objects.attribute(queue, 0);
+                if capacity != 0 && capacity < What::MOST_ITEMS {
+                    self.objects.attribute(room_of(queue), capacity);
+                }
+            }
+            What::PutWait { .. } | What::TakeWait { .. } => {
+                self.gap(id, t);
+                self.tokens.wait(queue, id as u32);
+                self.wait(id, t, Mode::QueueWait(t));
+            }
+            What::PutWaited { gave_up, .. } | What::TakeWaited { gave_up, .. } => self.goes_on(id, t, queue, gave_up),
+            What::Put { items, .. } => {
+                self.gap(id, t);
+                for _ in 0..items {
+                    self.take_unit(id, room_of(queue));
+                    self.post_unit(id, queue);
+                }
+            }
+            What::Take { items, .. } => {
+                self.gap(id, t);
+                for _ in 0..items {
+                    self.take_unit(id, queue);
+                    self.post_unit(id, room_of(queue));
+                }
+            }
+            What::QueueClose { .. } => {
+                self.gap(id, t);
+                let (signal, _) = self.tokens.signal(queue, true);
+                self.threads[id].track.push(Raw::Signal(signal));
+            }
+            _ => {}
+        }
+    }
+
+    /// Ends a wait. If the thread gave up, and the queue was not closed, it waits as long as it did.
+    fn goes_on(&mut self, id: usize, t: u64, place: (ProcessIndex, Address), gave_up: bool) {
+        let Mode::QueueWait(since) = self.states[id].mode else {
+            self.tokens.gave_up(place, id as u32);
+            self.gap(id, t);
+            self.replayability.unmatched_waits += 1;
+            return;
+        };
+        self.resume(id, t, Mode::Running);
+        if !gave_up {
+            return self.tokens.gave_up(place, id as u32);
+        }
+        match self.tokens.woken(place, id as u32) {
+            Some(token) => self.op(id, Op::TokenWait(token)),
+            None => {
+                self.tokens.gave_up(place, id as u32);
+                self.threads[id].track.push(Raw::Away(t - since));
+                self.replayability.expired_waits += 1;
+            }
+        }
+    }
+
+    /// Takes an item or a free place, if their number is known.
+    fn take_unit(&mut self, id: usize, place: (ProcessIndex, Address)) {
+        let Some(number) = self.objects.counted(place) else { return };
+        let unit = self.semaphores.take_counted(number, self.objects.initial(number), id as u32);
+        self.threads[id].track.push(Raw::Take(unit));
+    }
+
+    /// Puts down an item or a free place, if their number is known.
+    fn post_unit(&mut self, id: usize, place: (ProcessIndex, Address)) {
+        let Some(number) = self.objects.counted(place) else { return };
+        let unit = self.semaphores.post(number, self.objects.initial(number), id as u32);
+        self.threads[id].track.push(Raw::Post(unit));
+    }
+}

@@ -1,0 +1,254 @@
+//! Queues that tell `baton profile` what happens to them: the feature `record`.
+//!
+//! While a program is profiled, the preload library is loaded, and has the function
+//! `baton_preload_queue`. The first queue of the process looks for it. Without it, a queue with the
+//! feature costs a load and a branch more for each call; without the feature, nothing.
+
+#![allow(clippy::disallowed_types, reason = "the recorder stands beside the algorithm, and is no part of it")]
+
+use crate::queue::lend::{Lends, Places};
+use crate::queue::{BadBound, ExactQueue, News, QueueError, QueueInfo, RawQueue};
+use baton_machine::{Native, Wait};
+use core::ffi::c_void;
+use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
+
+/// What is told. The preload library (`events::queues`) has the same numbers.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+enum Act {
+    /// The queue was made; the number is its capacity, or 0 if it has none.
+    Made = 0,
+    /// The queue is about to end.
+    Ends = 1,
+    /// The thread is about to close the queue.
+    Closes = 2,
+    /// The thread is about to wait for room.
+    Full = 3,
+    /// The thread is about to wait for an item.
+    Empty = 4,
+    /// The thread has put a number of items in.
+    Put = 5,
+    /// The thread has taken a number of items out.
+    Taken = 6,
+    /// The thread waits no longer. It gave up, unless it has moved an item since.
+    GoesOn = 7,
+    /// The thread waits no longer: there is room, or an item, which it moves later.
+    Got = 8,
+}
+
+/// The preload library's function: what happened, the queue's address, and a number.
+type Recorder = unsafe extern "C" fn(u32, usize, u64);
+
+/// The recorder; null if the program is not recorded, or before the first queue was made.
+static RECORDER: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
+
+/// Looks for the recorder.
+#[cold]
+fn look() {
+    // SAFETY: the name ends with a zero byte.
+    let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"baton_preload_queue".as_ptr()) };
+    RECORDER.store(found, Relaxed);
+}
+
+/// A queue that is recorded while the program is profiled.
+pub struct Recorded<Q>(Q);
+
+impl<Q> Recorded<Q> {
+    /// A queue that is recorded, and `queue` inside of it.
+    pub fn by(queue: Q) -> Recorded<Q> {
+        Recorded(queue)
+    }
+
+    /// Tells the recorder, if there is one. The queue has its address for its whole life from
+    /// [`Act::Made`] on.
+    #[inline(always)]
+    fn tell(&self, act: Act, number: usize) {
+        // Relaxed: the function was there before the program's first instruction.
+        let recorder = RECORDER.load(Relaxed);
+        if !recorder.is_null() {
+            // SAFETY: the preload library's function has this type.
+            let recorder: Recorder = unsafe { core::mem::transmute(recorder) };
+            // SAFETY: the function takes any numbers.
+            unsafe { recorder(act as u32, core::ptr::from_ref(self).addr(), number as u64) };
+        }
+    }
+}
+
+impl<Q> Drop for Recorded<Q> {
+    fn drop(&mut self) {
+        self.tell(Act::Ends, 0);
+    }
+}
+
+// SAFETY: every call goes to the queue inside.
+unsafe impl<Q: ExactQueue<Native>> RawQueue<Native> for Recorded<Q> {
+    type Item = Q::Item;
+
+    const INFO: QueueInfo = Q::INFO;
+
+    fn with_capacity(capacity: usize) -> Result<Self, QueueError> {
+        Q::with_capacity(capacity).map(Recorded)
+    }
+
+    fn capacity(&self) -> usize {
+        self.0.capacity()
+    }
+
+    #[inline]
+    unsafe fn try_enqueue(&self, item: Q::Item, wait: Wait) -> Result<(), Q::Item> {
+        // SAFETY: guaranteed by the caller.
+        unsafe { self.0.try_enqueue(item, wait) }?;
+        self.tell(Act::Put, 1);
+        Ok(())
+    }
+
+    #[inline]
+    unsafe fn try_dequeue(&self, wait: Wait) -> Option<Q::Item> {
+        // SAFETY: guaranteed by the caller.
+        let item = unsafe { self.0.try_dequeue(wait) }?;
+        self.tell(Act::Taken, 1);
+        Some(item)
+    }
+
+    unsafe fn enqueue(&self, item: Q::Item, wait: Wait) {
+        self.tell(Act::Full, 0);
+        // SAFETY: guaranteed by the caller.
+        unsafe { self.0.enqueue(item, wait) };
+        self.tell(Act::Put, 1);
+    }
+
+    unsafe fn dequeue(&self, wait: Wait) -> Q::Item {
+        self.tell(Act::Empty, 0);
+        // SAFETY: guaranteed by the caller.
+        let item = unsafe { self.0.dequeue(wait) };
+        self.tell(Act::Taken, 1);
+        item
+    }
+}
+
+// SAFETY: every call goes to the queue inside.
+unsafe impl<Q: ExactQueue<Native>> ExactQueue<Native> for Recorded<Q> {
+    fn exactly(capacity: usize) -> Result<Self, BadBound> {
+        Q::exactly(capacity).map(Recorded)
+    }
+
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    unsafe fn put_some(&self, items: &[Q::Item], wait: Wait) -> usize
+    where
+        Q::Item: Copy,
+    {
+        // SAFETY: guaranteed by the caller.
+        let count = unsafe { self.0.put_some(items, wait) };
+        if count != 0 {
+            self.tell(Act::Put, count);
+        }
+        count
+    }
+
+    unsafe fn take_some(&self, items: &mut [Q::Item], wait: Wait) -> usize
+    where
+        Q::Item: Copy,
+    {
+        // SAFETY: guaranteed by the caller.
+        let count = unsafe { self.0.take_some(items, wait) };
+        if count != 0 {
+            self.tell(Act::Taken, count);
+        }
+        count
+    }
+
+    fn hear(&self, news: News) {
+        match news {
+            News::Made => {
+                look();
+                let capacity = self.capacity();
+                self.tell(Act::Made, if capacity == usize::MAX { 0 } else { capacity });
+            }
+            News::Closes => self.tell(Act::Closes, 0),
+            News::WaitsForRoom => self.tell(Act::Full, 0),
+            News::WaitsForItem => self.tell(Act::Empty, 0),
+            News::Got => self.tell(Act::Got, 0),
+            News::GoesOn => self.tell(Act::GoesOn, 0),
+        }
+    }
+}
+
+// SAFETY: every call goes to the queue inside.
+unsafe impl<Q: ExactQueue<Native> + Lends<Native>> Lends<Native> for Recorded<Q> {
+    #[inline]
+    unsafe fn reserve(&self, most: usize) -> Places<'_, Native, Q::Item> {
+        // SAFETY: guaranteed by the caller.
+        unsafe { self.0.reserve(most) }
+    }
+
+    #[inline]
+    unsafe fn commit(&self, count: usize, wait: Wait) {
+        // SAFETY: guaranteed by the caller.
+        unsafe { self.0.commit(count, wait) };
+        self.tell(Act::Put, count);
+    }
+
+    #[inline]
+    unsafe fn peek(&self, most: usize) -> Places<'_, Native, Q::Item> {
+        // SAFETY: guaranteed by the caller.
+        unsafe { self.0.peek(most) }
+    }
+
+    #[inline]
+    unsafe fn release(&self, count: usize, wait: Wait) {
+        // SAFETY: guaranteed by the caller.
+        unsafe { self.0.release(count, wait) };
+        self.tell(Act::Taken, count);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::policy::Park;
+    use super::*;
+    use crate::event::chain::Chain;
+    use crate::queue::channel::{Channel, NotReceived};
+    use crate::queue::spsc::ExactSpsc;
+    use std::sync::Mutex;
+
+    static TOLD: Mutex<Vec<(u32, u64)>> = Mutex::new(Vec::new());
+
+    unsafe extern "C" fn tell(act: u32, _queue: usize, number: u64) {
+        TOLD.lock().unwrap().push((act, number));
+    }
+
+    /// The only test that sets the recorder.
+    #[test]
+    fn the_recorder_hears_what_happens_in_order() {
+        RECORDER.store(tell as *mut c_void, Relaxed);
+        let queue = Recorded::by(ExactSpsc::<Native, u32>::exactly(2).unwrap());
+        let channel: Channel<Native, _, Chain<Native>> = Channel::new(queue);
+        let wait = <Park as super::super::policy::WaitPolicy>::WAIT;
+        let soon = || Some(super::super::policy::after(core::time::Duration::from_millis(1)));
+        // SAFETY: this thread alone uses the channel.
+        unsafe {
+            assert_eq!(channel.receive(wait, soon()), Err(NotReceived::Expired));
+            channel.send(1, wait, None).unwrap();
+            channel.send_some(&[2], wait);
+            assert!(channel.send(3, wait, soon()).is_err());
+            assert_eq!(channel.receive_some(&mut [0; 4], wait), 2);
+        }
+        channel.close(wait);
+        drop(channel);
+        RECORDER.store(core::ptr::null_mut(), Relaxed);
+        let told = std::mem::take(&mut *TOLD.lock().unwrap());
+        let acts =
+            [Act::Empty, Act::GoesOn, Act::Put, Act::Put, Act::Full, Act::GoesOn, Act::Taken, Act::Closes, Act::Ends];
+        assert_eq!(
+            told,
+            acts.map(|act| (act as u32, [0, 1, 2][usize::from(act == Act::Put) + 2 * usize::from(act == Act::Taken)]))
+        );
+    }
+}
