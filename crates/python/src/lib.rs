@@ -18,6 +18,10 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::path::PathBuf;
 
+/// The allocator of the command, for the same reason.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Runs `sim` or `noc` with a stop.
 type Run = fn(&[String], &Stop) -> Result<String, Fault>;
 

@@ -22,19 +22,23 @@ fn counter() -> &'static Path {
             #include <pthread.h>
             #include <stdio.h>
             #include <stdlib.h>
+            #include <unistd.h>
             static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
             static long total;
+            static useconds_t rest;
             static void *count(void *rounds) {
                 for (long i = (long)rounds; i > 0; i--) {
                     pthread_mutex_lock(&lock);
                     total++;
                     pthread_mutex_unlock(&lock);
+                    if (rest) usleep(rest);
                 }
                 return 0;
             }
             int main(int argc, char **argv) {
                 pthread_t t[4];
                 long rounds = argc > 1 ? atol(argv[1]) : 1000;
+                rest = argc > 3 ? atoi(argv[3]) : 0;
                 for (int i = 0; i < 4; i++) pthread_create(&t[i], 0, count, (void *)rounds);
                 for (int i = 0; i < 4; i++) pthread_join(t[i], 0);
                 printf("%ld\n", total);
@@ -44,6 +48,9 @@ fn counter() -> &'static Path {
         dir
     })
 }
+
+/// Arguments with which the counter counts for days, and gives a short recording few events.
+const ENDLESS: [&str; 3] = ["1000000000", "0", "100"];
 
 /// The command is linked to a fixed address, so the loader need not write addresses into it at its
 /// start, which took longer than all else.
@@ -118,7 +125,7 @@ fn a_program_killed_or_interrupted_still_has_a_report() {
     // own, which the test interrupts.
     let place = dir.path().join("interrupted");
     let mut profile = baton();
-    profile.arg("profile").arg("-o").arg(&place).arg("--").arg(counter().join("counter")).arg("1000000000");
+    profile.arg("profile").arg("-o").arg(&place).arg("--").arg(counter().join("counter")).args(ENDLESS);
     std::os::unix::process::CommandExt::process_group(&mut profile, 0);
     // A job in a shell's background is started with SIGINT ignored, and its children inherit that.
     // SAFETY: signal is async-signal-safe.
@@ -155,7 +162,7 @@ fn an_ignored_sigpipe_is_inherited_and_other_signals_are_passed_on() {
         assert_eq!(ended(trap, &wrapped), ended(trap, "yes 2>/dev/null"), "{trap}");
     }
     for signal in ["USR1", "USR2"] {
-        let program = format!("trap 'echo got; exit 7' {signal}; kill -{signal} $PPID; sleep 10 & wait");
+        let program = format!("trap 'echo got; exit 7' {signal}; kill -{signal} $PPID; sleep 10 >&- 2>&- & wait");
         let ran = Command::new(&baton).args(["run", "--quiet", "--", "sh", "-c", &program]).output().unwrap();
         assert_eq!((ran.status.code(), text(&ran.stdout).as_str()), (Some(7), "got\n"), "{signal}");
     }
@@ -168,7 +175,7 @@ fn a_time_limit_ends_the_program() {
     let mut profile = baton();
     let start = Instant::now();
     profile.arg("profile").arg("-o").arg(&place).args(["--duration", "200ms", "--"]);
-    let out = output(profile.arg(counter().join("counter")).arg("1000000000"));
+    let out = output(profile.arg(counter().join("counter")).args(ENDLESS));
     assert_eq!(out.status.code(), Some(0), "{}", text(&out.stderr));
     assert!(start.elapsed() < Duration::from_secs(60) && place.join("report.html").is_file());
 }

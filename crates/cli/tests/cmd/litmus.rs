@@ -111,7 +111,7 @@ fn every_state_is_one_that_x86_tso_allows() {
         [&[], &[&coherent], &[&coherent, &near], &[&coherent, &far], &[&coherent, &near, &overtaking]];
     for chip in chips {
         let chip = chip.concat();
-        let runs = if chip.is_empty() { "1000" } else { "100" };
+        let runs = if chip.is_empty() { "500" } else { "50" };
         for row in json(&[&[OURS, "--runs", runs, "--outcomes"], &chip[..]].concat()) {
             let name = |key: &str| row[key].as_str().unwrap().to_owned();
             let allowed = &allowed[&(name("suite"), name("test"))];
