@@ -77,9 +77,9 @@ def build(crate, scratch):
 
 
 def run(program, test, limit=None, **variables):
-    """Runs one test; returns whether it passed, or None if its CPU time was up, and the CPU seconds that it took."""
+    """Runs one test, also an ignored one; returns whether it passed, or None if its CPU time was up, and the CPU seconds that it took."""
     environment = dict(os.environ, RUST_BACKTRACE="0", **variables)
-    process = subprocess.Popen([program, "--exact", test], cwd=ROOT / "crates/check", env=environment,
+    process = subprocess.Popen([program, "--exact", "--include-ignored", test], cwd=ROOT / "crates/check", env=environment,
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     if limit:
         resource.prlimit(process.pid, resource.RLIMIT_CPU, (int(limit), int(limit) + 5))
@@ -95,14 +95,20 @@ def checker_of(program, name):
     return program if program in ("loom", "shuttle") else "loom" if name.startswith("loom") else "shuttle"
 
 
-def survey(programs, source, wanted, jobs):
+def listed(path, *which):
+    """Returns the names of a program's tests."""
+    command = [path, "--list", "--format", "terse", *which]
+    lines = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
+    return [line.removesuffix(": test") for line in lines if line.endswith(": test")]
+
+
+def survey(programs, source, wanted, ignored, jobs):
     """Runs each test once without a mutant; returns the places that tests reach, each with what is done there and its
     tests, and the number of tests."""
     tests = []
     for program, path in programs.items():
-        listed = subprocess.run([path, "--list", "--format", "terse"], stdout=subprocess.PIPE, text=True, check=True)
-        names = [line.removesuffix(": test") for line in listed.stdout.splitlines() if line.endswith(": test")]
-        tests += [(program, name) for name in names if wanted(name)]
+        long = set(listed(path, "--ignored"))
+        tests += [(program, name) for name in listed(path) if wanted(name) and (ignored or name not in long)]
 
     def one(test):
         program, name = test
@@ -219,6 +225,7 @@ def main():
     parser.add_argument("--crate", choices=CRATES, default="sync", help="whose places (sync)")
     parser.add_argument("--file", action="append", default=[], help="a file below the crate's src")
     parser.add_argument("--quick", action="store_true", help=f"{QUICK} only, with its own tests")
+    parser.add_argument("--ignored", action="store_true", help="run ignored tests too, which take long")
     parser.add_argument("--test", action="append", default=[], metavar="WORD",
                         help="only tests whose name has this word, and the places that they reach (may be repeated)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes at a time")
@@ -246,11 +253,11 @@ def check(options, wanted_files, scratch):
     rooms = {pathlib.Path(file).stem for file in wanted_files}
 
     def wanted(name):
-        if options.test and not any(word in name for word in options.test):
-            return False
+        if options.test:
+            return any(word in name for word in options.test)
         return not options.quick or rooms & set(name.split("::"))
 
-    places, count = survey(programs, source, wanted, options.jobs)
+    places, count = survey(programs, source, wanted, options.ignored, options.jobs)
     print(f"{count} tests pass as they are and reach {len(places)} places", file=sys.stderr)
 
     # Finds the written orderings that no test reaches.

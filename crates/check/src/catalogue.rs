@@ -334,11 +334,23 @@ macro_rules! watched_suites {
 }
 
 /// Makes tests of the contracts of the queue of segments in the world `$world`, with few places a
-/// segment, so that guests go from one segment to the next. Three contracts take minutes, and are run by
-/// `cargo test --workspace --test loom --test shuttle -- --ignored segments`.
+/// segment, so that guests go from one segment to the next. Contracts that take long are ignored, and
+/// are run by `cargo test --workspace --test loom --test shuttle -- --ignored segments`. A second world,
+/// which explores less, has most of them.
 #[macro_export]
 macro_rules! segments_suite {
-    ($world:ty; $($room:ident $places:literal),*) => {$(
+    ($world:ty; $($room:ident $places:literal),*) => {
+        $crate::segments_suites! { $world; []; [transfer both_sides tries]; $world; $($room $places),* }
+    };
+    ($world:ty, $brief:ty; $($room:ident $places:literal),*) => {
+        $crate::segments_suites! { $world; [both_sides tries]; [transfer]; $brief; $($room $places),* }
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! segments_suites {
+    ($world:ty; $short:tt; $long:tt; $brief:ty; $($room:ident $places:literal),*) => {$(
         mod $room {
             use super::*;
             type Queue = ::baton_sync::queue::segments::Segments<<$world as $crate::world::World>::M, u64, $places>;
@@ -347,12 +359,21 @@ macro_rules! segments_suite {
                 use super::*;
                 $crate::contract_tests! { channel, $world, Queue: transfer }
             }
-            mod long {
-                use super::*;
-                $crate::contract_tests! { #[ignore = "takes minutes"] queue, $world, Queue: transfer both_sides tries }
-            }
+            $crate::segments_tests! { $brief; $short; $long }
         }
     )*};
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! segments_tests {
+    ($brief:ty; [$($short:ident)*]; [$($long:ident)*]) => {
+        $crate::contract_tests! { queue, $brief, Queue: $($short)* }
+        mod long {
+            use super::*;
+            $crate::contract_tests! { #[ignore = "takes long"] queue, $brief, Queue: $($long)* }
+        }
+    };
 }
 
 /// Makes tests of the contracts of the queue with flows in memory in the world `$world`; or, with

@@ -171,7 +171,7 @@ mod lending {
 }
 
 mod segments {
-    baton_check::segments_suite!(baton_check::world::Loom; of_one 1, of_two 2);
+    baton_check::segments_suite!(baton_check::world::Loom, baton_check::world::Brief; of_one 1, of_two 2);
 }
 
 mod flows {

@@ -22,9 +22,7 @@ enum By {
 /// Each item that is built in its place comes out once, in order, with what its producer wrote before.
 pub fn transfer<W: World, Q: Lends<W::M> + RawQueue<W::M, Item = u64>>() {
     pass_on::<W, Q>([By::Places; 2], 1, W::WAITS[0], Q::with_capacity);
-    for &wait in W::WAITS {
-        pass_on::<W, Q>([By::Places; 2], 2, wait, Q::aged);
-    }
+    pass_on::<W, Q>([By::Places; 2], 2, W::WAITS[0], Q::aged);
 }
 
 /// A thread that waits for an item, or for room, is told of a commit and a release.

@@ -78,6 +78,25 @@ impl World for Pairs {
     }
 }
 
+/// Like [`Loom`], for algorithms of very many steps: guests give way only where they wait. The values
+/// that a load may read are explored as always.
+#[derive(Clone, Copy, Debug)]
+pub struct Brief;
+
+impl World for Brief {
+    type M = orderings::Loom;
+    const CROWDS: &'static [Crowd] = Loom::CROWDS;
+    const WAITS: &'static [Wait] = Loom::WAITS;
+    const TEAMS: &'static [usize] = Loom::TEAMS;
+    const COMERS: usize = Loom::COMERS;
+    const SOON: Nanos = Loom::SOON;
+    const QUEUE_DEVICE: bool = Loom::QUEUE_DEVICE;
+
+    fn run(plan: impl Fn() -> Scenario + Send + Sync + 'static) {
+        explore(NO_PREEMPTIONS, plan);
+    }
+}
+
 /// Explores all executions of `plan` with up to `preemptions` preemptions, or up to the number that
 /// loom's own environment variable `LOOM_MAX_PREEMPTIONS` names.
 fn explore(preemptions: usize, plan: impl Fn() -> Scenario + Send + Sync + 'static) {

@@ -7,7 +7,7 @@ mod native;
 mod scenario;
 mod shuttle;
 
-pub use self::loom::{Loom, Pairs};
+pub use self::loom::{Brief, Loom, Pairs};
 pub use self::native::Native;
 pub use self::shuttle::{EverySchedule, Shuttle};
 pub use guests::{Crowd, Shared, World, share};

@@ -57,7 +57,7 @@ pub trait Boundless: Kind {
 
 /// A queue of kind `K` for which tasks can wait ([`Receiver::receive_async`]), threads that wait for
 /// several queues ([`wait_any`](super::wait_any)), and epoll ([`Receiver::descriptor`]); it keeps its
-/// high-water mark. Each send and receive then costs a fence and a load more.
+/// high-water mark. Each send and receive then costs a load more.
 #[derive(Clone, Copy, Debug)]
 pub struct Watched<K>(PhantomData<K>);
 impl<K: Kind> sealed::Sealed for Watched<K> {}

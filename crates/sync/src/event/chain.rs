@@ -159,7 +159,7 @@ impl<M: Machine> Chain<M> {
         }
     }
 
-    /// Notifies up to `most` waiters, oldest first.
+    /// Notifies up to `most` waiters, oldest first. Begins with a SeqCst fence.
     #[inline]
     pub fn notify(&self, most: usize, wait: Wait) {
         if !self.is_idle() {

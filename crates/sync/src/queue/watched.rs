@@ -85,7 +85,7 @@ impl<M: Machine, A: Alarm> Alarms<M, A> {
             }
             number
         });
-        // SeqCst: pairs with the fence in `ring`.
+        // SeqCst: pairs with the fence before `ring`.
         M::fence(SeqCst);
         number
     }
@@ -103,12 +103,12 @@ impl<M: Machine, A: Alarm> Alarms<M, A> {
         removed.is_some()
     }
 
-    /// Rings up to `most` tasks, oldest first, and all watchers.
+    /// Rings up to `most` tasks, oldest first, and all watchers. The caller has notified the threads.
     #[inline]
     fn ring(&self, most: usize, wait: Wait) {
-        // SeqCst: either this thread sees the alarm, or the one that has added it sees, after its own
-        // fence, the change that came before this call.
-        M::fence(SeqCst);
+        // Relaxed: the notification of the threads, which came before, begins with a SeqCst fence. So either
+        // this thread sees the alarm, or the one that has added it sees, after its own fence, the change
+        // that came before the notification.
         if self.count.load(Relaxed) != 0 {
             self.ring_some(most, wait);
         }
