@@ -1,7 +1,7 @@
 //! Locks: each thread takes the lock, counts, releases it, and computes for a while.
 
 use crate::Subject;
-use crate::window::{Apart, Guarded, run};
+use crate::window::{Apart, Guarded, Load, Stop, run, stand_still};
 use baton_machine::units::Cycles;
 use baton_machine::{Machine, Native, Wait};
 use baton_sync::lock::{self, LOCKS, LockVisitor, RawLock, Waits, ZeroInit};
@@ -16,8 +16,10 @@ fn subject<L: Sync + 'static>(name: &str, new: fn() -> L, section: impl Fn(&L, &
     Subject::new(name, move |load| {
         let both = Apart((new(), Guarded::default()));
         let Apart((lock, guarded)) = &both;
+        let load =
+            Load { threads: load.threads, window: load.window, pins: load.pins.clone(), stops: Some(Stop::Holder) };
         run(
-            load,
+            &load,
             || guarded.handovers(),
             || {},
             |worker| {
@@ -25,6 +27,9 @@ fn subject<L: Sync + 'static>(name: &str, new: fn() -> L, section: impl Fn(&L, &
                     let me = worker.number;
                     // SAFETY: `section` calls the function with the lock held.
                     worker.operation(|| section(lock, &|| unsafe { guarded.enter(me) }));
+                    if worker.is_to_stop() {
+                        section(lock, &stand_still);
+                    }
                     Native::work(OUTSIDE);
                 }
             },

@@ -7,9 +7,11 @@
 //! | [`numbers`] | percentiles, Jain's index, a generator of random numbers |
 //! | [`machine`] | the machine, and whether other programs used it |
 //! | [`locks`], [`queues`], [`barriers`], [`waits`] | what is timed |
+//! | [`foreign`] | queues of C and C++, compiled when they are timed |
 //! | [`show`] | tables and JSON |
 
 mod barriers;
+mod foreign;
 mod locks;
 mod machine;
 mod numbers;
@@ -20,6 +22,7 @@ mod window;
 
 use anyhow::{Context, bail, ensure};
 use clap::{Parser, ValueEnum};
+use foreign::Absent;
 use numbers::Draw;
 use show::{Raw, Report};
 use std::io::IsTerminal;
@@ -49,6 +52,13 @@ other programs took more than a tenth of the CPUs.
 
 Figures are medians of the runs. `p50` to `longest` are the times to get a lock, from the send of an
 item to its receipt (the sender computes 2 us in between), of a meeting, or of a round trip.
+`stopped` is what all other threads do in a second while one of them is stopped for 10 ms: one that
+holds the lock, or a sender at a random moment. `CPUs then` are those that they use meanwhile. `energy` is that of the processor's packages for an
+operation, where Linux shows it (RAPL).
+
+Queues of C and C++ come from Debian's packages dpdk-dev, libdpdk-dev, libck-dev, libtbb-dev,
+libconcurrentqueue-dev and libreaderwriterqueue-dev. They are compiled when they are timed; those
+that cannot be are named.
 
 Examples:
   baton bench locks                      every lock, 1, 2 and 4 threads a CPU, pinned and not
@@ -113,8 +123,10 @@ struct Point {
 }
 
 /// How long a run takes besides its two windows.
-const OVERHEAD: Duration = Duration::from_millis(15);
-/// The time of all runs with `--quick`.
+const OVERHEAD: Duration = Duration::from_millis(70);
+/// The time of a program with `--quick`, unless the first run takes longer.
+const MOST: Duration = Duration::from_secs(115);
+/// The time that is thought to be enough for all runs with `--quick`.
 const QUICK: Duration = Duration::from_secs(100);
 
 fn points(args: &Args, subjects: &[Subject], cpus: usize) -> Vec<Point> {
@@ -155,23 +167,31 @@ fn main() -> ExitCode {
     }
 }
 
-fn subjects(args: &Args) -> anyhow::Result<Vec<Subject>> {
+fn subjects(args: &Args) -> anyhow::Result<(Vec<Subject>, Vec<Absent>)> {
     let mut subjects = match args.what {
         What::Locks => locks::subjects(),
         What::Queues => queues::subjects(),
         What::Barriers => barriers::subjects(),
         What::Waits => waits::subjects(),
     };
-    if !args.only.is_empty() {
-        let names: Vec<String> = subjects.iter().map(|subject| subject.name.clone()).collect();
-        for word in &args.only {
-            if !names.iter().any(|name| name.contains(word.as_str())) {
-                bail!("--only {word}: no name has this word; there are {}", names.join(", "));
-            }
-        }
-        subjects.retain(|subject| args.only.iter().any(|word| subject.name.contains(word.as_str())));
+    let mut names: Vec<String> = subjects.iter().map(|subject| subject.name.clone()).collect();
+    if args.what == What::Queues {
+        names.extend(foreign::names().map(str::to_owned));
     }
-    Ok(subjects)
+    for word in &args.only {
+        if !names.iter().any(|name| name.contains(word.as_str())) {
+            bail!("--only {word}: no name has this word; there are {}", names.join(", "));
+        }
+    }
+    let wanted = |name: &str| args.only.is_empty() || args.only.iter().any(|word| name.contains(word.as_str()));
+    subjects.retain(|subject| wanted(&subject.name));
+    let mut absent = Vec::new();
+    if args.what == What::Queues {
+        let (built, others) = foreign::subjects(queues::CAPACITY, &wanted)?;
+        subjects.extend(built);
+        absent = others;
+    }
+    Ok((subjects, absent))
 }
 
 /// The number of runs of each of `points` points, and the length of a window.
@@ -193,13 +213,17 @@ fn extent(args: &Args, points: usize) -> (u32, Duration) {
 fn bench(args: &Args) -> anyhow::Result<()> {
     let cpus = baton_machine::discover::allowed_cpus();
     ensure!(!cpus.is_empty(), "the kernel names no CPU that this process may use");
-    let subjects = subjects(args)?;
+    let (subjects, absent) = subjects(args)?;
     let points = points(args, &subjects, cpus.len());
     let (runs, window) = extent(args, points.len());
     let shows = std::io::stderr().is_terminal();
     let (mut draw, mut raw) = (Draw(args.seed), Vec::new());
     let begin = Instant::now();
     for run in 0..runs {
+        // A loaded machine takes longer than was thought.
+        if args.quick && run > 0 && begin.elapsed() + begin.elapsed() / run > MOST {
+            break;
+        }
         let mut order: Vec<usize> = (0..points.len()).collect();
         draw.shuffle(&mut order);
         for (done, at) in order.into_iter().enumerate() {
@@ -208,7 +232,7 @@ fn bench(args: &Args) -> anyhow::Result<()> {
                 eprint!("\rrun {} of {runs}: {} of {} ", run + 1, done + 1, points.len());
             }
             let busy = machine::Busy::now().context("cannot read /proc/stat")?;
-            let load = Load { threads, window, pins: if pinned { cpus.clone() } else { Vec::new() } };
+            let load = Load { threads, window, pins: if pinned { cpus.clone() } else { Vec::new() }, stops: None };
             let outcome = (subjects[subject].run)(&load);
             let foreign = busy.foreign(&machine::Busy::now()?);
             raw.push(Raw { name: subjects[subject].name.clone(), threads, pinned, run, foreign, outcome });
@@ -217,7 +241,7 @@ fn bench(args: &Args) -> anyhow::Result<()> {
     if shows {
         eprintln!();
     }
-    let report = Report::new(args.what, window, begin.elapsed(), &cpus, args.seed, raw);
+    let report = Report::new(args.what, window, begin.elapsed(), &cpus, args.seed, (raw, absent));
     if args.json {
         println!("{}", serde_json::to_string_pretty(&report)?)
     } else {

@@ -1,8 +1,8 @@
 //! Queues: one half of the threads sends, the other half receives, waiting at a full queue and at an
-//! empty one. An item is the time at which it was sent, or 0 outside of the window for times.
+//! empty one. Thread 0, which is stopped for a while in a window of its own, sends. An item is the time at which it was sent, or 0 outside of the window for times.
 
 use crate::Subject;
-use crate::window::{Load, Outcome, Worker, run};
+use crate::window::{Load, Outcome, Stop, Worker, run};
 use baton_machine::units::Cycles;
 use baton_machine::{Machine, Native};
 use baton_sync::{Kind, ManyReceivers, ManySenders, ManyToMany, OneToOne, Segmented, Watched, queue_of};
@@ -11,24 +11,30 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 /// Items of a bounded queue.
-const CAPACITY: usize = 1024;
+pub const CAPACITY: usize = 1024;
 /// What a sender computes between two items whose time is measured, so that the queue is nearly empty.
 const THINK: Cycles = Cycles(6_000);
 
 /// Sends an item. Returns false if the queue is closed.
-type Send = Box<dyn FnMut(u64) -> bool + std::marker::Send>;
+pub type Send = Box<dyn FnMut(u64) -> bool + std::marker::Send>;
 /// Receives an item, or `None` if the queue is closed and empty.
-type Receive = Box<dyn FnMut() -> Option<u64> + std::marker::Send>;
+pub type Receive = Box<dyn FnMut() -> Option<u64> + std::marker::Send>;
 
 /// The ends of a queue for a run.
-struct Ends {
-    senders: Vec<Send>,
-    receivers: Vec<Receive>,
+pub struct Ends {
+    pub senders: Vec<Send>,
+    pub receivers: Vec<Receive>,
 }
 
-fn time(ends: Ends, load: &Load) -> Outcome {
+pub fn time(ends: Ends, load: &Load) -> Outcome {
     let (senders, receivers) = (ends.senders.len(), ends.receivers.len());
-    let load = Load { threads: senders + receivers, window: load.window, pins: load.pins.clone() };
+    // A sender is stopped wherever it is, also in the middle of a send.
+    let load = Load {
+        threads: senders + receivers,
+        window: load.window,
+        pins: load.pins.clone(),
+        stops: Some(Stop::Anywhere),
+    };
     let senders: Vec<_> = ends.senders.into_iter().map(|end| Mutex::new(Some(end))).collect();
     let receivers: Vec<_> = ends.receivers.into_iter().map(|end| Mutex::new(Some(end))).collect();
     let (epoch, handovers, left) = (Instant::now(), AtomicU64::new(0), AtomicUsize::new(senders.len()));
@@ -114,7 +120,7 @@ fn pair(
 }
 
 /// Tries until something comes of it, as programs do with queues that cannot wait.
-fn spin<R>(mut again: impl FnMut() -> Option<R>) -> R {
+pub fn spin<R>(mut again: impl FnMut() -> Option<R>) -> R {
     loop {
         for _ in 0..64 {
             if let Some(done) = again() {

@@ -1,8 +1,9 @@
 //! Medians over runs, as tables and as JSON.
 
 use crate::What;
+use crate::foreign::Absent;
 use crate::numbers::{jain, median};
-use crate::window::Outcome;
+use crate::window::{ENERGY, Outcome};
 use serde::Serialize;
 use std::fmt::Write;
 use std::time::Duration;
@@ -36,6 +37,12 @@ struct Row {
     p99_ns: Option<f64>,
     p999_ns: Option<f64>,
     longest_ns: Option<f64>,
+    /// Operations a second of the other threads while one was stopped.
+    stopped_per_second: Option<f64>,
+    /// CPUs that these threads then used.
+    stopped_cpus: Option<f64>,
+    /// Energy of an operation.
+    nanojoules: Option<f64>,
 }
 
 #[derive(Serialize)]
@@ -46,6 +53,9 @@ pub struct Report {
     window_ms: f64,
     took_s: f64,
     seed: u64,
+    /// Why there is no energy.
+    no_energy: Option<String>,
+    absent: Vec<Absent>,
     rows: Vec<Row>,
     runs: Vec<Raw>,
 }
@@ -73,11 +83,21 @@ fn row(runs: &[&Raw]) -> Row {
         p99_ns: of(&|outcome| outcome.times.percentile(0.99)),
         p999_ns: of(&|outcome| outcome.times.percentile(0.999)),
         longest_ns: of(&|outcome| Some(outcome.times.longest_ns as f64).filter(|ns| *ns > 0.0)),
+        stopped_per_second: of(&|outcome| Some(outcome.beside_stopped?.per_second)),
+        stopped_cpus: of(&|outcome| Some(outcome.beside_stopped?.cpus)),
+        nanojoules: of(&|outcome| Some(outcome.joules? * 1e9 / done(outcome)).filter(|nj| nj.is_finite())),
     }
 }
 
 impl Report {
-    pub fn new(what: What, window: Duration, took: Duration, cpus: &[u32], seed: u64, runs: Vec<Raw>) -> Report {
+    pub fn new(
+        what: What,
+        window: Duration,
+        took: Duration,
+        cpus: &[u32],
+        seed: u64,
+        (runs, absent): (Vec<Raw>, Vec<Absent>),
+    ) -> Report {
         let key = |run: &Raw| (!run.pinned, run.threads, run.name.clone());
         let mut keys: Vec<_> = runs.iter().map(key).collect();
         keys.sort();
@@ -91,6 +111,8 @@ impl Report {
             window_ms: window.as_secs_f64() * 1e3,
             took_s: took.as_secs_f64(),
             seed,
+            no_energy: ENERGY.as_ref().err().cloned(),
+            absent,
             rows,
             runs,
         }
@@ -107,7 +129,8 @@ impl Report {
             rows.sort_by(|a, b| b.per_second.unwrap_or(0.0).total_cmp(&a.per_second.unwrap_or(0.0)));
             let width = rows.iter().map(|row| row.name.len() + 1).max().unwrap_or(0);
             let bound = if pinned { "pinned" } else { "not pinned" };
-            let head = ["in a second", "CPU each", "p50", "p99", "p99.9", "longest", "Jain"];
+            let head =
+                ["in a second", "CPU each", "p50", "p99", "p99.9", "longest", "Jain", "stopped", "CPUs then", "energy"];
             let _ = write!(text, "\n{threads} threads, {bound}\n{:width$}", "");
             head.iter().for_each(|head| _ = write!(text, " {head:>11}"));
             text.push('\n');
@@ -122,6 +145,9 @@ impl Report {
                     ns(row.p999_ns),
                     ns(row.longest_ns),
                     row.jain.map_or_else(|| "-".to_owned(), |jain| format!("{jain:.3}")),
+                    row.stopped_per_second.map_or_else(|| "-".to_owned(), count),
+                    row.stopped_cpus.map_or_else(|| "-".to_owned(), |cpus| format!("{cpus:.2}")),
+                    row.nanojoules.map_or_else(|| "-".to_owned(), |nj| format!("{nj:.0} nJ")),
                 ];
                 let _ = write!(text, "{name:width$}");
                 cells.iter().for_each(|cell| _ = write!(text, " {cell:>11}"));
@@ -133,6 +159,12 @@ impl Report {
         }
         if self.rows.iter().any(|row| !row.overlapped) {
             text += "\n- in place of a whole row: in one of its runs the threads did not provably overlap\n";
+        }
+        for absent in &self.absent {
+            let _ = write!(text, "\nnot timed: {}: {}\n", absent.name, absent.why);
+        }
+        if let Some(why) = &self.no_energy {
+            let _ = write!(text, "\nno energy: {why}\n");
         }
         text
     }
