@@ -91,18 +91,36 @@ fn programs_are_built_with_the_packages() {
     let text = "one two\nthree two one\nfour two";
     let counted = run(Command::new(target().join("debug/words")).arg(text));
     assert_eq!(counted, "3 two\n2 one\n1 four\n");
+    a_profile_shows_the_locks(&target().join("debug/words"));
+}
+
+/// Profiles a program into `out` in a folder. Returns the report.
+fn profiled(folder: &Path, program: &Path, arguments: &[&str]) -> serde_json::Value {
+    let baton = common::installed().join("bin/baton");
+    let mut profile = Command::new(&baton);
+    run(profile.current_dir(folder).args(["profile", "-o", "out", "--"]).arg(program).args(arguments));
+    let report = run(Command::new(baton).current_dir(folder).args(["report", "out", "--json"]));
+    serde_json::from_str(&report).unwrap()
+}
+
+/// The locks of the program and how often it takes each are known from its text: the log once by the
+/// first thread, once by each of four, and once at the end; the counts by each of four and at the end.
+fn a_profile_shows_the_locks(words: &Path) {
+    let folder = tempfile::tempdir().unwrap();
+    let report = profiled(folder.path(), words, &["one two\nthree"]);
+    let locks = report["locks"].as_array().unwrap();
+    let taken = |name: &str| {
+        let lock = locks.iter().find(|lock| lock["name"].as_str().unwrap().contains(name));
+        lock.unwrap_or_else(|| panic!("no lock {name}: {locks:?}"))["acquisitions"].as_u64().unwrap()
+    };
+    assert_eq!((taken("LOG"), taken("COUNTS")), (6, 5), "{locks:?}");
 }
 
 /// The middle thread of three sleeps for a millisecond an item. So the queue before it is full, the one
 /// behind it is empty, and the critical path lies in it. All this is known from the program alone.
 fn a_profile_names_the_slow_stage(stages: &Path) {
     let folder = tempfile::tempdir().unwrap();
-    let folder = folder.path();
-    let baton = common::installed().join("bin/baton");
-    let mut profile = Command::new(&baton);
-    run(profile.current_dir(folder).args(["profile", "-o", "out", "--"]).arg(stages).args(["100", "1000"]));
-    let report = run(Command::new(&baton).current_dir(folder).args(["report", "out", "--json"]));
-    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    let report = profiled(folder.path(), stages, &["100", "1000"]);
     let name = |thread: &serde_json::Value| {
         report["threads"][thread.as_u64().unwrap() as usize]["name"].as_str().unwrap().to_owned()
     };
@@ -130,7 +148,8 @@ fn a_profile_names_the_slow_stage(stages: &Path) {
     let length = |step: &serde_json::Value| step["end_ns"].as_u64().unwrap() - step["start_ns"].as_u64().unwrap();
     let in_works = steps.iter().filter(|step| name(&step["thread"]) == "works").map(length).sum::<u64>();
     assert!(in_works > slept, "only {in_works} ns of the critical path lie in the slow stage: {steps:?}");
-    let text = run(Command::new(&baton).current_dir(folder).args(["report", "out"]));
+    let baton = common::installed().join("bin/baton");
+    let text = run(Command::new(baton).current_dir(folder.path()).args(["report", "out"]));
     let told = text.lines().find(|line| line.starts_with("slow stage:")).unwrap_or_else(|| panic!("{text}"));
     assert!(told.contains("works takes from"), "{text}");
 }

@@ -12,7 +12,7 @@
 //! | `post` | writing an event down |
 //! | `locks`, `objects`, `futexes`, `outside`, `threads`, `teams` | one function for each thing that happens |
 //! | `sites` | call sites, and the stacks of contended ones |
-//! | `queues` | queues of `baton-sync`, and who waits at them |
+//! | `queues`, `library_locks` | queues and locks of `baton-sync`, and who waits at them |
 //! | `markers` | the program's own markers and regions of interest |
 //! | [`affinity`] | on which CPUs threads may run |
 //! | `told` | objects of which the trace says something already |
@@ -27,6 +27,7 @@ pub mod affinity;
 mod cost;
 mod futexes;
 mod libc_locks;
+mod library_locks;
 mod life;
 mod locks;
 mod markers;
@@ -52,7 +53,7 @@ pub use modules::list as list_modules;
 pub use objects::*;
 pub use outside::{About, UNTOLD, called, on_cpu};
 pub use post::{bounded, moment, post, post_ordered};
-pub use queues::is_at_queue;
+pub use queues::is_inside;
 pub use session::{Probe, Quiet, Recorded, is_recording};
 pub use teams::*;
 pub use threads::*;

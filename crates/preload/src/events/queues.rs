@@ -33,9 +33,9 @@ mod act {
     pub(super) const GOT: u32 = 8;
 }
 
-/// Whether the thread waits at a queue, so that its futex calls belong to that wait.
-pub fn is_at_queue(thread: &Thread) -> bool {
-    thread.queue.load(Relaxed) != 0
+/// Whether the thread waits at a queue or lock of `baton-sync`: its futex calls belong to that wait.
+pub fn is_inside(thread: &Thread) -> bool {
+    thread.inside.load(Relaxed) != 0
 }
 
 /// Records an act at a queue. The call site is the return address.
@@ -66,7 +66,7 @@ enum Way {
     Out,
 }
 
-/// The bit of [`Thread::queue`] that tells a wait for an item from one for room. A queue is aligned,
+/// The bit of [`Thread::inside`] that tells a wait for an item from one for room. A queue is aligned,
 /// so that its address does not have this bit.
 const OUT: usize = 1;
 
@@ -91,7 +91,7 @@ fn waits(thread: &Thread, queue: usize, at: usize, way: Way) {
         tidy_up(thread);
     }
     let (site, address) = (contended(thread, at), queue as Address);
-    thread.queue.store(way.mark(queue), Relaxed);
+    thread.inside.store(way.mark(queue), Relaxed);
     let what = match way {
         Way::In => What::PutWait { queue: address, site },
         Way::Out => What::TakeWait { queue: address, site },
@@ -112,8 +112,8 @@ fn moved(thread: &Thread, queue: usize, number: u64, way: Way) {
     };
     let most = u64::from(What::MOST_ITEMS);
     let mut left = number;
-    if thread.queue.load(Relaxed) == way.mark(queue) {
-        thread.queue.store(0, Relaxed);
+    if thread.inside.load(Relaxed) == way.mark(queue) {
+        thread.inside.store(0, Relaxed);
         let (now, _) = clock::now_ordered(SESSION.source());
         thread.pen.post_at(&SESSION, now, way.waited(queue, false));
         thread.pen.post_at(&SESSION, now, what(left.min(most) as u32));
@@ -127,12 +127,12 @@ fn moved(thread: &Thread, queue: usize, number: u64, way: Way) {
 
 /// Records that the thread's wait has ended, unless that is recorded already.
 fn goes_on(thread: &Thread, queue: usize, gave_up: bool) {
-    let way = match thread.queue.load(Relaxed) {
+    let way = match thread.inside.load(Relaxed) {
         waits if waits == Way::In.mark(queue) => Way::In,
         waits if waits == Way::Out.mark(queue) => Way::Out,
         _ => return,
     };
-    thread.queue.store(0, Relaxed);
+    thread.inside.store(0, Relaxed);
     thread.pen.post_ordered(&SESSION, way.waited(queue, gave_up));
 }
 

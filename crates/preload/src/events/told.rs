@@ -7,6 +7,8 @@ use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 pub(super) static CONSTRUCTS: Told<1024> = Told::new();
 /// Mutexes that the trace knows to be shared with other processes.
 pub(super) static SHARED: Told<64> = Told::new();
+/// Locks of `baton-sync` that a thread has taken.
+pub(super) static LOCKS: Told<4096> = Told::new();
 
 /// A set of addresses, by hash. An object that finds no free cell counts as new each time.
 pub(super) struct Told<const CELLS: usize>([AtomicU64; CELLS]);
@@ -45,4 +47,5 @@ impl<const CELLS: usize> Told<CELLS> {
 pub(super) fn after_fork() {
     CONSTRUCTS.clear();
     SHARED.clear();
+    LOCKS.clear();
 }

@@ -48,9 +48,9 @@ pub struct Thread {
     /// Whether the thread takes a mutex again at the end of a wait at a condition variable. Such an
     /// acquisition is no progress point.
     pub relocks: AtomicBool,
-    /// The queue of `baton-sync` at which the thread waits, with the lowest bit set if it waits for an
-    /// item; 0 if it waits at none.
-    pub queue: AtomicUsize,
+    /// The queue or lock of `baton-sync` at which the thread waits, with the lowest bit set if it waits
+    /// for an item; 0 if it waits at none.
+    pub inside: AtomicUsize,
     /// The thread's row of counts in the file of `progress`; null until the thread counts
     /// something.
     pub row: AtomicPtr<AtomicU64>,
@@ -83,7 +83,7 @@ impl Thread {
             mask: AtomicU64::new(0),
             blocked: AtomicBool::new(false),
             relocks: AtomicBool::new(false),
-            queue: AtomicUsize::new(0),
+            inside: AtomicUsize::new(0),
             row: AtomicPtr::new(core::ptr::null_mut()),
         }
     }
@@ -95,7 +95,7 @@ impl Thread {
         self.relocks.store(false, Ordering::Relaxed);
         self.waiter.renew();
         self.leaves.store(0, Ordering::Relaxed);
-        self.queue.store(0, Ordering::Relaxed);
+        self.inside.store(0, Ordering::Relaxed);
         self.holds.forget();
         self.teams.forget();
     }

@@ -35,9 +35,9 @@ mod policy;
 mod queue;
 mod raw;
 mod ready;
-#[cfg(any(test, feature = "record"))]
 pub mod record;
 mod rwlock;
+mod seen;
 mod semaphore;
 mod tasks;
 

@@ -1,6 +1,7 @@
 //! The locks of this crate as raw mutexes of `lock_api`.
 
 use super::policy::{Adaptive, WaitPolicy, after};
+use super::seen::{self, Mode};
 use crate::lock::{HandOver, RawLock, TimedLock, TryLock, Waits, ZeroInit};
 use baton_machine::{Deadline, Native, Wait};
 use core::marker::PhantomData;
@@ -58,25 +59,26 @@ unsafe impl<L: TryLock<Native> + ZeroInit, W: WaitPolicy> RawMutex for Raw<L, W>
 
     #[inline]
     fn lock(&self) -> Self::Guard {
-        Held::by(self.raw().lock(Self::WAIT))
+        Held::by(seen::take(self, Mode::Mutex, || self.raw().try_lock(), || self.raw().lock(Self::WAIT)))
     }
 
     #[inline]
     fn try_lock(&self) -> Option<Self::Guard> {
-        self.raw().try_lock().map(Held::by)
+        seen::tried(self, Mode::Mutex, self.raw().try_lock()).map(Held::by)
     }
 
     #[inline]
     unsafe fn unlock(&self, guard: Self::Guard) {
+        seen::releases(self, Mode::Mutex);
         // SAFETY: the caller holds the lock by this token.
         unsafe { self.raw().unlock(guard.token, Self::WAIT) };
     }
 
     /// Takes the lock if it is free, and releases it again.
     fn is_locked(&self) -> bool {
-        match self.try_lock() {
+        match self.raw().try_lock() {
             // SAFETY: the lock was taken just now.
-            Some(guard) => unsafe { self.unlock(guard) },
+            Some(token) => unsafe { self.raw().unlock(token, Self::WAIT) },
             None => return true,
         }
         false
@@ -86,6 +88,7 @@ unsafe impl<L: TryLock<Native> + ZeroInit, W: WaitPolicy> RawMutex for Raw<L, W>
 // SAFETY: the next holder excludes other threads like any other.
 unsafe impl<L: TryLock<Native> + ZeroInit + HandOver<Native>, W: WaitPolicy> RawMutexFair for Raw<L, W> {
     unsafe fn unlock_fair(&self, guard: Self::Guard) {
+        seen::releases(self, Mode::Mutex);
         // SAFETY: the caller holds the lock by this token.
         unsafe { self.raw().unlock_fair(guard.token, Self::WAIT) };
     }
@@ -101,6 +104,7 @@ unsafe impl<L: TimedLock<Native> + ZeroInit, W: WaitPolicy> RawMutexTimed for Ra
     }
 
     fn try_lock_until(&self, timeout: Deadline) -> Option<Self::Guard> {
-        self.raw().lock_until(Self::WAIT, timeout).map(Held::by)
+        let wait = || self.raw().lock_until(Self::WAIT, timeout);
+        seen::take_until(self, Mode::Mutex, || self.raw().try_lock(), wait).map(Held::by)
     }
 }

@@ -1,15 +1,15 @@
-//! Queues that tell `baton profile` what happens to them: the feature `record`.
+//! Queues and locks that tell `baton profile` what happens to them: the feature `record`.
 //!
-//! While a program is profiled, the preload library is loaded, and has the function
-//! `baton_preload_queue`. The first queue of the process looks for it. Without it, a queue with the
-//! feature costs a load and a branch more for each call; without the feature, nothing.
+//! While a program is profiled, the preload library is loaded, and has the functions
+//! `baton_preload_queue` and `baton_preload_lock`. The first queue or lock of the process looks for
+//! its function. If there is none, each call costs a load and a branch more than without the feature.
 
 #![allow(clippy::disallowed_types, reason = "the recorder stands beside the algorithm, and is no part of it")]
 
 use crate::queue::lend::{Lends, Places};
 use crate::queue::{BadBound, ExactQueue, News, QueueError, QueueInfo, RawQueue};
 use baton_machine::{Native, Wait};
-use core::ffi::c_void;
+use core::ffi::{CStr, c_void};
 use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
 /// What is told. The preload library (`events::queues`) has the same numbers.
@@ -36,18 +36,78 @@ enum Act {
     Got = 8,
 }
 
-/// The preload library's function: what happened, the queue's address, and a number.
+/// What is told of a lock. The preload library (`events::library_locks`) has the same numbers.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub(super) enum Told {
+    /// The thread took the lock without a wait.
+    Taken = 0,
+    /// The thread is about to wait for the lock.
+    Waits = 1,
+    /// The wait ended with the lock.
+    Got = 2,
+    /// The wait ended without the lock.
+    GaveUp = 3,
+    /// The thread is about to release the lock.
+    Releases = 4,
+    /// A try found the lock taken.
+    Tried = 5,
+}
+
+/// A function of the preload library: what happened, the object's address, and a number.
 type Recorder = unsafe extern "C" fn(u32, usize, u64);
 
-/// The recorder; null if the program is not recorded, or before the first queue was made.
-static RECORDER: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
+/// The place of a recorder: null before the first search, [`NONE`] if there is none.
+struct Place {
+    at: AtomicPtr<c_void>,
+    name: &'static CStr,
+}
 
-/// Looks for the recorder.
-#[cold]
-fn look() {
-    // SAFETY: the name ends with a zero byte.
-    let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"baton_preload_queue".as_ptr()) };
-    RECORDER.store(found, Relaxed);
+/// There is no recorder: the program is not profiled.
+const NONE: *mut c_void = core::ptr::without_provenance_mut(1);
+
+static QUEUES: Place = Place { at: AtomicPtr::new(core::ptr::null_mut()), name: c"baton_preload_queue" };
+static LOCKS: Place = Place { at: AtomicPtr::new(core::ptr::null_mut()), name: c"baton_preload_lock" };
+
+impl Place {
+    /// Tells the recorder, if there is one.
+    #[inline(always)]
+    fn tell(&self, what: u32, object: usize, number: u64) {
+        // Relaxed: the function was there before the program's first instruction.
+        let at = self.at.load(Relaxed);
+        if at != NONE {
+            self.call(at, what, object, number);
+        }
+    }
+
+    #[inline]
+    fn call(&self, at: *mut c_void, what: u32, object: usize, number: u64) {
+        let at = if at.is_null() { self.look() } else { at };
+        if at != NONE {
+            // SAFETY: the preload library's functions of these names have this type.
+            let recorder: Recorder = unsafe { core::mem::transmute(at) };
+            // SAFETY: the function takes any numbers.
+            unsafe { recorder(what, object, number) };
+        }
+    }
+
+    /// Looks for the recorder. A lock that the search itself takes finds none, for the allocator of a
+    /// program may use a lock of this crate.
+    #[cold]
+    fn look(&self) -> *mut c_void {
+        self.at.store(NONE, Relaxed);
+        // SAFETY: the name ends with a zero byte.
+        let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, self.name.as_ptr()) };
+        let found = if found.is_null() { NONE } else { found };
+        self.at.store(found, Relaxed);
+        found
+    }
+}
+
+/// Tells what happens to a lock; `mode` is a number of `seen::Mode`.
+#[inline(always)]
+pub(super) fn lock(told: Told, lock: usize, mode: u64) {
+    LOCKS.tell(told as u32, lock, mode);
 }
 
 /// A queue that is recorded while the program is profiled.
@@ -63,14 +123,7 @@ impl<Q> Recorded<Q> {
     /// [`Act::Made`] on.
     #[inline(always)]
     fn tell(&self, act: Act, number: usize) {
-        // Relaxed: the function was there before the program's first instruction.
-        let recorder = RECORDER.load(Relaxed);
-        if !recorder.is_null() {
-            // SAFETY: the preload library's function has this type.
-            let recorder: Recorder = unsafe { core::mem::transmute(recorder) };
-            // SAFETY: the function takes any numbers.
-            unsafe { recorder(act as u32, core::ptr::from_ref(self).addr(), number as u64) };
-        }
+        QUEUES.tell(act as u32, core::ptr::from_ref(self).addr(), number as u64);
     }
 }
 
@@ -167,7 +220,6 @@ unsafe impl<Q: ExactQueue<Native>> ExactQueue<Native> for Recorded<Q> {
     fn hear(&self, news: News) {
         match news {
             News::Made => {
-                look();
                 let capacity = self.capacity();
                 self.tell(Act::Made, if capacity == usize::MAX { 0 } else { capacity });
             }
@@ -227,7 +279,7 @@ mod tests {
     /// The only test that sets the recorder.
     #[test]
     fn the_recorder_hears_what_happens_in_order() {
-        RECORDER.store(tell as *mut c_void, Relaxed);
+        QUEUES.at.store(tell as *mut c_void, Relaxed);
         let queue = Recorded::by(ExactSpsc::<Native, u32>::exactly(2).unwrap());
         let channel: Channel<Native, _, Chain<Native>> = Channel::new(queue);
         let wait = <Park as super::super::policy::WaitPolicy>::WAIT;
@@ -242,13 +294,19 @@ mod tests {
         }
         channel.close(wait);
         drop(channel);
-        RECORDER.store(core::ptr::null_mut(), Relaxed);
+        QUEUES.at.store(NONE, Relaxed);
         let told = std::mem::take(&mut *TOLD.lock().unwrap());
-        let acts =
-            [Act::Empty, Act::GoesOn, Act::Put, Act::Put, Act::Full, Act::GoesOn, Act::Taken, Act::Closes, Act::Ends];
-        assert_eq!(
-            told,
-            acts.map(|act| (act as u32, [0, 1, 2][usize::from(act == Act::Put) + 2 * usize::from(act == Act::Taken)]))
-        );
+        let expected = [
+            (Act::Empty, 0),
+            (Act::GoesOn, 0),
+            (Act::Put, 1),
+            (Act::Put, 1),
+            (Act::Full, 0),
+            (Act::GoesOn, 0),
+            (Act::Taken, 2),
+            (Act::Closes, 0),
+            (Act::Ends, 0),
+        ];
+        assert_eq!(told, expected.map(|(act, number)| (act as u32, number)));
     }
 }

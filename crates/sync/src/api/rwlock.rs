@@ -1,6 +1,7 @@
 //! The reader-writer lock `phases` as one of `lock_api`.
 
 use super::policy::{Adaptive, WaitPolicy, after};
+use super::seen::{self, Mode};
 use crate::rwlock::{Hold, RawRwLock as _, TurnsRwLock, phases::Phases};
 use baton_machine::{Deadline, Native};
 use core::marker::PhantomData;
@@ -22,7 +23,41 @@ impl<W: WaitPolicy> RawTurns<W> {
     /// if the deadline passed first.
     #[inline]
     fn take(&self, hold: Hold, deadline: Option<Deadline>) -> Option<GuardSend> {
-        self.lock.lock(hold, W::WAIT, deadline).then(GuardSend::new)
+        let wait = || self.lock.lock(hold, W::WAIT, deadline).then(GuardSend::new);
+        seen::take_until(self, mode(hold), || self.lock.try_lock(hold).then(GuardSend::new), wait)
+    }
+
+    #[inline]
+    fn take_now(&self, hold: Hold) -> Option<GuardSend> {
+        seen::tried(self, mode(hold), self.lock.try_lock(hold).then(GuardSend::new))
+    }
+}
+
+impl<W: WaitPolicy> RawTurns<W> {
+    /// Upgrades a hold, waiting until `deadline` at the latest. Returns whether it did. For `baton
+    /// profile` the thread gives its hold up and waits for the lock.
+    ///
+    /// # Safety
+    /// The caller has the upgradable hold.
+    unsafe fn upgrade_until(&self, deadline: Option<Deadline>) -> bool {
+        seen::releases(self, Mode::Shared);
+        // SAFETY: guaranteed by the caller.
+        let tries = || unsafe { self.lock.try_upgrade() }.then_some(());
+        // SAFETY: guaranteed by the caller.
+        let wait = || unsafe { self.lock.upgrade(W::WAIT, deadline) }.then_some(());
+        let upgraded = seen::take_until(self, Mode::Exclusive, tries, wait).is_some();
+        if !upgraded {
+            seen::has(self, Mode::Shared);
+        }
+        upgraded
+    }
+}
+
+/// The mode of a hold for `baton profile`. Readers enter beside an upgradable hold.
+fn mode(hold: Hold) -> Mode {
+    match hold {
+        Hold::Exclusive => Mode::Exclusive,
+        Hold::Shared | Hold::Recursive | Hold::Upgradable => Mode::Shared,
     }
 }
 
@@ -38,34 +73,38 @@ unsafe impl<W: WaitPolicy> RawRwLock for RawTurns<W> {
 
     #[inline]
     fn lock_shared(&self) -> GuardSend {
-        self.lock.lock_shared(W::WAIT);
+        let wait = || self.lock.lock_shared(W::WAIT);
+        seen::take(self, Mode::Shared, || self.lock.try_lock(Hold::Shared).then_some(()), wait);
         GuardSend::new()
     }
 
     #[inline]
     fn try_lock_shared(&self) -> Option<GuardSend> {
-        self.lock.try_lock(Hold::Shared).then(GuardSend::new)
+        self.take_now(Hold::Shared)
     }
 
     #[inline]
     unsafe fn unlock_shared(&self, _: GuardSend) {
+        seen::releases(self, Mode::Shared);
         // SAFETY: the caller has a shared hold.
         unsafe { self.lock.unlock_shared(W::WAIT) };
     }
 
     #[inline]
     fn lock_exclusive(&self) -> GuardSend {
-        self.lock.lock_exclusive(W::WAIT);
+        let wait = || self.lock.lock_exclusive(W::WAIT);
+        seen::take(self, Mode::Exclusive, || self.lock.try_lock(Hold::Exclusive).then_some(()), wait);
         GuardSend::new()
     }
 
     #[inline]
     fn try_lock_exclusive(&self) -> Option<GuardSend> {
-        self.lock.try_lock(Hold::Exclusive).then(GuardSend::new)
+        self.take_now(Hold::Exclusive)
     }
 
     #[inline]
     unsafe fn unlock_exclusive(&self, _: GuardSend) {
+        seen::releases(self, Mode::Exclusive);
         // SAFETY: the caller has the exclusive hold.
         unsafe { self.lock.unlock_exclusive(W::WAIT) };
     }
@@ -82,8 +121,10 @@ unsafe impl<W: WaitPolicy> RawRwLock for RawTurns<W> {
 // SAFETY: no other writer comes between, and the downgrade releases what was written.
 unsafe impl<W: WaitPolicy> RawRwLockDowngrade for RawTurns<W> {
     unsafe fn downgrade(&self, _: GuardSend) -> GuardSend {
+        seen::releases(self, Mode::Exclusive);
         // SAFETY: the caller has the exclusive hold.
         unsafe { self.lock.downgrade(Hold::Shared, W::WAIT) };
+        seen::has(self, Mode::Shared);
         GuardSend::new()
     }
 }
@@ -121,24 +162,30 @@ unsafe impl<W: WaitPolicy> RawRwLockUpgrade for RawTurns<W> {
     }
 
     fn try_lock_upgradable(&self) -> Option<GuardSend> {
-        self.lock.try_lock(Hold::Upgradable).then(GuardSend::new)
+        self.take_now(Hold::Upgradable)
     }
 
     unsafe fn unlock_upgradable(&self, _: GuardSend) {
+        seen::releases(self, Mode::Shared);
         // SAFETY: the caller has the upgradable hold.
         unsafe { self.lock.unlock_upgradable(W::WAIT) };
     }
 
     unsafe fn upgrade(&self, guard: GuardSend) -> GuardSend {
         // SAFETY: the caller has the upgradable hold.
-        let upgraded = unsafe { self.lock.upgrade(W::WAIT, None) };
+        let upgraded = unsafe { self.upgrade_until(None) };
         debug_assert!(upgraded, "a wait without a deadline expired");
         guard
     }
 
     unsafe fn try_upgrade(&self, guard: GuardSend) -> Result<GuardSend, GuardSend> {
+        seen::releases(self, Mode::Shared);
         // SAFETY: the caller has the upgradable hold.
-        if unsafe { self.lock.try_upgrade() } { Ok(guard) } else { Err(guard) }
+        if seen::tried(self, Mode::Exclusive, unsafe { self.lock.try_upgrade() }.then_some(())).is_some() {
+            return Ok(guard);
+        }
+        seen::has(self, Mode::Shared);
+        Err(guard)
     }
 }
 
@@ -151,8 +198,10 @@ unsafe impl<W: WaitPolicy> RawRwLockUpgradeDowngrade for RawTurns<W> {
     }
 
     unsafe fn downgrade_to_upgradable(&self, guard: GuardSend) -> GuardSend {
+        seen::releases(self, Mode::Exclusive);
         // SAFETY: the caller has the exclusive hold.
         unsafe { self.lock.downgrade(Hold::Upgradable, W::WAIT) };
+        seen::has(self, Mode::Shared);
         guard
     }
 }
@@ -174,7 +223,7 @@ unsafe impl<W: WaitPolicy> RawRwLockUpgradeTimed for RawTurns<W> {
 
     unsafe fn try_upgrade_until(&self, guard: GuardSend, timeout: Deadline) -> Result<GuardSend, GuardSend> {
         // SAFETY: the caller has the upgradable hold.
-        if unsafe { self.lock.upgrade(W::WAIT, Some(timeout)) } { Ok(guard) } else { Err(guard) }
+        if unsafe { self.upgrade_until(Some(timeout)) } { Ok(guard) } else { Err(guard) }
     }
 }
 
@@ -237,8 +286,8 @@ impl<T: ?Sized, W: WaitPolicy> ReadRecursively<T, W> for RwLock<T, W> {
     fn try_read_recursive(&self) -> Option<RwLockReadGuard<'_, T, W>> {
         // SAFETY: the state of the hold that is taken goes into its guard.
         unsafe {
-            let taken = self.raw().lock.try_lock(Hold::Recursive);
-            taken.then(|| self.make_read_guard_unchecked(GuardSend::new()))
+            let taken = self.raw().take_now(Hold::Recursive);
+            taken.map(|state| self.make_read_guard_unchecked(state))
         }
     }
 

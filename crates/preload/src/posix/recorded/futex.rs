@@ -89,7 +89,7 @@ fn is_of_runtime(site: usize) -> bool {
 /// # Safety
 /// The arguments are those that the program gave to `syscall`, and fit its number.
 unsafe fn wait(site: usize, arguments: &Arguments) -> c_long {
-    let recorded = events::recorded_thread().filter(|thread| !events::is_at_queue(thread) && !is_of_runtime(site));
+    let recorded = events::recorded_thread().filter(|thread| !events::is_inside(thread) && !is_of_runtime(site));
     let Some(thread) = recorded else {
         // SAFETY: the caller says that the arguments are the program's own for this system call.
         return unsafe { call(arguments) };
