@@ -203,6 +203,8 @@ struct Life {
     /// Whether the thread did something for other threads, or got something from them, other than by
     /// locks.
     serves: bool,
+    /// Whether the thread moved items of a queue: it ends when its items do, and not by a word.
+    moves_items: bool,
     /// The call that created the thread, with its callers.
     created_at: Option<SiteId>,
     creating: Option<SiteId>,
@@ -341,6 +343,7 @@ impl Walk {
         let Some(life) = self.threads.get_mut(event.thread.index()) else { return };
         life.began.get_or_insert(now);
         life.serves |= serves(&event.what);
+        life.moves_items |= matches!(event.what, What::Put { .. } | What::Take { .. });
         if let Some(place) = life.goes_to(&event.what) {
             life.came_to(place, now, self.locks.released(&event.what, process));
         }
@@ -388,6 +391,9 @@ impl Walk {
         let found = |came| Background { thread, joiner, came, ended, joined: true, turns_at };
         if ends.is_some_and(|ends| is_named(&ends.background, trace, thread)) {
             return Some(found(join.begin));
+        }
+        if life.moves_items {
+            return None;
         }
         let row = self.row(joiner, number);
         let came = row[0].begin;

@@ -153,7 +153,9 @@ impl QueueStats {
                 self.puts.moved(event.thread, items, counted);
                 self.deepen(event.time, i64::from(items), window);
                 if counted {
-                    self.deepest = self.deepest.max(self.depth.0.max(0) as u64);
+                    // The take of an item may be recorded after the put of another one in its place.
+                    let items = (self.depth.0.max(0) as u64).min(self.capacity.unwrap_or(u64::MAX));
+                    self.deepest = self.deepest.max(items);
                 }
             }
             What::Take { items, .. } => {

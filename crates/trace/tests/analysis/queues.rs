@@ -116,3 +116,26 @@ fn waits_at_queues_keep_their_length_in_the_relaxed_replay() {
     let answers = relax(&trace, &[analysis.locks[0].id], &background(&trace));
     assert_eq!((answers[0].recorded, answers[0].without_exclusion), (Ticks(90), Ticks(90)));
 }
+
+/// Thread 1 sleeps in a loop, and ends soon after thread 0 has come to join it. Alone it would be a
+/// background thread, which thread 0 told to end; but it works on items.
+#[test]
+fn a_thread_that_moves_items_is_no_background_thread() {
+    let loops = |moves: bool| {
+        let mut events = made();
+        events.extend([(1, 0, What::Create { site: SITE }), (2, 1, What::ThreadStart { handle: 7 })]);
+        events.push((3, 0, What::Created { handle: 7, error: 0 }));
+        for turn in 0..20 {
+            let now = 100 * (turn + 1);
+            if moves {
+                events.extend([(now - 2, 0, PUT), (now - 1, 1, TAKE)]);
+            }
+            events.push((now + 50, 1, What::Blocked { site: SITE, ticks: 50 }));
+        }
+        events.push((2060, 0, What::JoinBegin { handle: 7, site: SITE }));
+        events.push((2080, 1, What::ThreadEnd { handle: 7 }));
+        events.push((2090, 0, What::JoinEnd { handle: 7, error: 0 }));
+        background(&trace(&events)).len()
+    };
+    assert_eq!((loops(false), loops(true)), (1, 0));
+}
