@@ -235,16 +235,16 @@ impl Reading {
         here: KeyPlace,
         place: &dyn Fn(usize) -> KeyPlace,
     ) -> Result<(), (KeyPlace, Problem)> {
-        let is_table = KEYS.iter().any(|key| key.path.starts_with(&format!("{path}.")));
+        let in_table = |key: &keys::Key| key.path.strip_prefix(path).is_some_and(|name| name.starts_with('.'));
         match value.get_ref() {
             _ if path == "core.kind" => self.kinds(value, place),
-            DeValue::Table(inner) if is_table => self.table(path, inner, place),
+            DeValue::Table(inner) if KEYS.iter().any(in_table) => self.table(path, inner, place),
             _ => self.key(path, value, here).map_err(|problem| (here, problem)),
         }
     }
 
     fn key(&mut self, path: &str, value: &Spanned<DeValue<'_>>, place: KeyPlace) -> Result<(), Problem> {
-        let Some(at) = KEYS.iter().position(|key| key.path == path) else {
+        let Some(at) = keys::place_of(path) else {
             let known = nearest(path, place != KeyPlace::CommandLine);
             return Err(Problem::Unknown { key: path.to_owned(), nearest: known.to_owned() });
         };

@@ -27,11 +27,19 @@ pub use key::{Key, Need, Value, ValueKind};
 
 use super::mechanism::{self, mechanisms};
 use key::joined;
+use std::collections::HashMap;
 use std::sync::LazyLock;
 
 /// Returns the key with the path `path`.
 pub fn find(path: &str) -> Option<&'static Key> {
-    KEYS.iter().find(|key| key.path == path)
+    place_of(path).map(|at| &KEYS[at])
+}
+
+/// Returns where the key with the path `path` stands in [`KEYS`].
+pub(super) fn place_of(path: &str) -> Option<usize> {
+    static PLACES: LazyLock<HashMap<&str, usize>> =
+        LazyLock::new(|| KEYS.iter().enumerate().map(|(at, key)| (key.path, at)).collect());
+    PLACES.get(path).copied()
 }
 
 macro_rules! of_mechanisms {

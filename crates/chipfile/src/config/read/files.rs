@@ -107,7 +107,7 @@ impl ChipText {
         for setting in settings {
             read.setting(setting).map_err(|problem| ChipError::of("--set", None, problem))?;
         }
-        let off = KEYS.iter().position(|key| key.path == "os.off").and_then(|at| read.places[at]);
+        let off = keys::place_of("os.off").and_then(|at| read.places[at]);
         let mut chip = read.finish().map_err(|(place, problem)| match place {
             Some(KeyPlace::File { layer, line }) => ChipError::of(&self.0[layer].file, Some(line), problem),
             Some(KeyPlace::CommandLine) | None => ChipError::of(self.file(), None, problem),
@@ -126,7 +126,8 @@ impl Reading {
     fn layer(&mut self, number: usize, layer: &Layer) -> Result<(), ChipError> {
         let failed = |line, problem| ChipError::of(&layer.file, line, problem);
         let table = parsed(&layer.text, &layer.file)?;
-        let line = |at: usize| line_of(&layer.text, at);
+        let ends: Vec<usize> = layer.text.match_indices('\n').map(|(at, _)| at).collect();
+        let line = |at: usize| 1 + ends.partition_point(|&end| end < at);
         let place = |at: usize| KeyPlace::File { layer: number, line: line(at) };
         for (name, value) in in_file_order(table.get_ref()) {
             let here = place(name.span().start);
@@ -138,7 +139,7 @@ impl Reading {
             };
             entry.map_err(|(place, problem)| failed(place.line(), problem))?;
         }
-        let at = KEYS.iter().position(|key| key.path == "chip.name");
+        let at = keys::place_of("chip.name");
         let named = at.and_then(|at| self.places[at]);
         if number != 0 && !matches!(named, Some(KeyPlace::File { layer, .. }) if layer == number) {
             let what = "what this chip is called in results: it is not its base".to_owned();
