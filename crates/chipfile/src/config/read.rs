@@ -296,10 +296,8 @@ impl Reading {
                 (Need::Table, None) => {
                     // If a key of a table, or of a table within it, was given, the other keys of
                     // the table are required too.
-                    let (table, within) = (key.parts().0, format!("{}.", key.parts().0));
-                    let given = keys().find(|(other, place)| {
-                        place.is_some() && (other.parts().0 == table || other.parts().0.starts_with(&within))
-                    });
+                    let within = format!("{}.", key.parts().0);
+                    let given = keys().find(|(other, place)| place.is_some() && other.path.starts_with(&within));
                     missing.extend(given.map(|(_, place)| (*place, key)));
                 }
                 _ => {}
