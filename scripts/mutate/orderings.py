@@ -10,6 +10,7 @@ Nothing is compiled for a mutant: the tests' machines change the ordering at the
 
     scripts/mutate/mutate orderings                      all of crates/sync/src (slow)
     scripts/mutate/mutate orderings --file lock/ticket.rs   one file (may be repeated)
+    scripts/mutate/mutate orderings --ignored --file queue/segments.rs --test segments    by ignored tests too
     scripts/mutate/mutate orderings --quick                 one small file, for CI
     scripts/mutate/mutate orderings --crate omp             all of crates/omp/src, by the contracts of OpenMP (slow)
     scripts/mutate/mutate orderings --crate omp --file crew.rs

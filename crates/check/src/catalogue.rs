@@ -353,7 +353,8 @@ macro_rules! segments_suites {
     ($world:ty; $short:tt; $long:tt; $brief:ty; $($room:ident $places:literal),*) => {$(
         mod $room {
             use super::*;
-            type Queue = ::baton_sync::queue::segments::Segments<<$world as $crate::world::World>::M, u64, $places>;
+            // One try before a thread sleeps: a checker rarely comes to the end of many.
+            type Queue = ::baton_sync::queue::segments::Segments<<$world as $crate::world::World>::M, u64, $places, 1>;
 
             mod channels {
                 use super::*;

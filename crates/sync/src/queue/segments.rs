@@ -38,10 +38,6 @@ const AWAITED_ITEM: u32 = 2;
 /// The capacity of a queue without a bound.
 const UNBOUNDED: usize = usize::MAX;
 
-/// How threads wait for a thread that is in the middle of a call. Its bits say whether one waits, so a
-/// wake-up costs nothing if none does.
-const INNER: Wait = Wait::SpinPark(SPIN_TRIES);
-
 /// A place for an item.
 struct Place<M: Machine, T: Send + 'static> {
     state: M::Atomic<u32>,
@@ -71,12 +67,12 @@ impl<M: Machine, T: Send + 'static, const PLACES: usize> Segment<M, T, PLACES> {
 
 /// One side, alone in its pair of cache lines.
 #[repr(C, align(128))]
-struct End<M: Machine, T: Send + 'static, const PLACES: usize> {
+struct End<M: Machine, T: Send + 'static, const PLACES: usize, const TRIES: u32> {
     at: M::Atomic<u64>,
     segment: M::Atomic<Ptr<Segment<M, T, PLACES>>>,
 }
 
-impl<M: Machine, T: Send + 'static, const PLACES: usize> End<M, T, PLACES> {
+impl<M: Machine, T: Send + 'static, const PLACES: usize, const TRIES: u32> End<M, T, PLACES, TRIES> {
     /// Whether `at` is the last position of its segment.
     fn is_last(at: u64) -> bool {
         (at / POSITION) as usize % PLACES == PLACES - 1
@@ -106,7 +102,7 @@ impl<M: Machine, T: Send + 'static, const PLACES: usize> End<M, T, PLACES> {
         self.segment.store(Ptr(segment), Relaxed);
         // Release: see the first load in `claim`.
         if self.at.swap(next, Release) & AWAITED != 0 {
-            M::wake::<u64>(&self.at, u32::MAX, INNER);
+            M::wake::<u64>(&self.at, u32::MAX, Wait::SpinPark(TRIES));
         }
     }
 
@@ -121,7 +117,7 @@ impl<M: Machine, T: Send + 'static, const PLACES: usize> End<M, T, PLACES> {
                 at = now;
                 continue;
             }
-            if let WaitResult::Changed(now) = M::wait_while(&self.at, at | AWAITED, INNER, None) {
+            if let WaitResult::Changed(now) = M::wait_while(&self.at, at | AWAITED, Wait::SpinPark(TRIES), None) {
                 at = now;
             }
         }
@@ -129,10 +125,12 @@ impl<M: Machine, T: Send + 'static, const PLACES: usize> End<M, T, PLACES> {
     }
 }
 
-/// A queue of segments with `PLACES` places each, a power of two.
-pub struct Segments<M: Machine, T: Send + 'static, const PLACES: usize = 8> {
-    tail: End<M, T, PLACES>,
-    head: End<M, T, PLACES>,
+/// A queue of segments with `PLACES` places each, a power of two. A thread that waits for another one in the
+/// middle of a call tries `TRIES` times before it sleeps; bits of the words say whether one waits, so that a
+/// wake-up costs nothing if none does.
+pub struct Segments<M: Machine, T: Send + 'static, const PLACES: usize = 8, const TRIES: u32 = SPIN_TRIES> {
+    tail: End<M, T, PLACES, TRIES>,
+    head: End<M, T, PLACES, TRIES>,
     /// Most items at a time.
     capacity: usize,
 }
@@ -144,7 +142,7 @@ struct NotYet<'a, M: Machine> {
     seen: u64,
 }
 
-impl<M: Machine, T: Send + 'static, const PLACES: usize> Segments<M, T, PLACES> {
+impl<M: Machine, T: Send + 'static, const PLACES: usize, const TRIES: u32> Segments<M, T, PLACES, TRIES> {
     /// Creates an empty queue that takes any number of items.
     pub fn unbounded() -> Self {
         Self::bounded(UNBOUNDED)
@@ -174,7 +172,7 @@ impl<M: Machine, T: Send + 'static, const PLACES: usize> Segments<M, T, PLACES> 
                 }
             }
             // Made before the claim: other producers wait from the claim to the link.
-            if End::<M, T, PLACES>::is_last(at) && spare.is_none() {
+            if End::<M, T, PLACES, TRIES>::is_last(at) && spare.is_none() {
                 spare = Some(Segment::new());
             }
             match self.tail.claim(at) {
@@ -184,7 +182,7 @@ impl<M: Machine, T: Send + 'static, const PLACES: usize> Segments<M, T, PLACES> 
         };
         // SAFETY: this thread has claimed a position of the segment, which lives until the item is out.
         let segment = unsafe { &*segment };
-        if End::<M, T, PLACES>::is_last(at) {
+        if End::<M, T, PLACES, TRIES>::is_last(at) {
             let next = spare.take().expect("it was made before the claim").into_raw();
             self.tail.link(next, at + POSITION);
             // Relaxed: the place's state publishes it.
@@ -229,7 +227,7 @@ impl<M: Machine, T: Send + 'static, const PLACES: usize> Segments<M, T, PLACES> 
         }
         // SAFETY: only this thread has the position, and its place holds an item.
         let item = unsafe { place.item.get() };
-        if End::<M, T, PLACES>::is_last(at) {
+        if End::<M, T, PLACES, TRIES>::is_last(at) {
             // SAFETY: as above. Relaxed: the producer of this item stored it before the place's state.
             let next = unsafe { &(*segment).next }.load(Relaxed);
             self.head.link(next.0.cast(), at + POSITION);
@@ -247,7 +245,7 @@ impl<M: Machine, T: Send + 'static, const PLACES: usize> Segments<M, T, PLACES> 
 
     #[cold]
     fn wake_consumer(state: *const M::Atomic<u32>) {
-        M::wake::<u32>(state, 1, INNER);
+        M::wake::<u32>(state, 1, Wait::SpinPark(TRIES));
     }
 
     /// Waits until the producer of a claimed position has put its item in.
@@ -256,14 +254,16 @@ impl<M: Machine, T: Send + 'static, const PLACES: usize> Segments<M, T, PLACES> 
         // Acquire: see the item.
         // Relaxed on success: only tells the producer, whose swap finds it.
         if state.compare_exchange(EMPTY, AWAITED_ITEM, Relaxed, Acquire).is_ok() {
-            let _ = M::wait_while(state, AWAITED_ITEM, INNER, None);
+            let _ = M::wait_while(state, AWAITED_ITEM, Wait::SpinPark(TRIES), None);
         }
     }
 }
 
 // SAFETY: each side gives out a position once, and only a position that the other side has given out
 // before (the head), so that its place gets one item and loses it once. The place's state orders these.
-unsafe impl<M: Machine, T: Send + 'static, const PLACES: usize> RawQueue<M> for Segments<M, T, PLACES> {
+unsafe impl<M: Machine, T: Send + 'static, const PLACES: usize, const TRIES: u32> RawQueue<M>
+    for Segments<M, T, PLACES, TRIES>
+{
     type Item = T;
     const INFO: QueueInfo = QueueInfo {
         name: "segments",
@@ -317,7 +317,9 @@ unsafe impl<M: Machine, T: Send + 'static, const PLACES: usize> RawQueue<M> for 
 }
 
 // SAFETY: the bound is compared with the number of positions that are given out, at the exchange.
-unsafe impl<M: Machine, T: Send + 'static, const PLACES: usize> ExactQueue<M> for Segments<M, T, PLACES> {
+unsafe impl<M: Machine, T: Send + 'static, const PLACES: usize, const TRIES: u32> ExactQueue<M>
+    for Segments<M, T, PLACES, TRIES>
+{
     fn exactly(capacity: usize) -> Result<Self, BadBound> {
         if (1..=MOST).contains(&capacity) { Ok(Self::bounded(capacity)) } else { Err(BadBound(capacity)) }
     }
@@ -329,7 +331,7 @@ unsafe impl<M: Machine, T: Send + 'static, const PLACES: usize> ExactQueue<M> fo
     }
 }
 
-impl<M: Machine, T: Send + 'static, const PLACES: usize> Drop for Segments<M, T, PLACES> {
+impl<M: Machine, T: Send + 'static, const PLACES: usize, const TRIES: u32> Drop for Segments<M, T, PLACES, TRIES> {
     fn drop(&mut self) {
         // Relaxed, here and below: no thread is in a call any more.
         let (mut at, end) = (self.head.at.load(Relaxed) / POSITION, self.tail.at.load(Relaxed) / POSITION);
