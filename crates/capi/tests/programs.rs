@@ -146,12 +146,11 @@ fn the_cpp_classes_fit_the_standards_guards() {
         return;
     }
     let installed = Installed::new();
-    for standard in ["-std=c++17", "-std=c++20"] {
-        let mut flags = installed.flags(&["--cflags", "--libs"]);
-        flags.push(standard.to_owned());
-        let objects = installed.compile(cpp, "capi/objects.cpp", &flags);
-        assert_eq!(run(&mut installed.start(&objects)).stdout, b"sum 12497500, filled 1 time\n", "{standard}");
-    }
+    let mut flags = installed.flags(&["--cflags", "--libs"]);
+    // `queues.cpp`, which includes the same header, is C++20.
+    flags.push("-std=c++17".to_owned());
+    let objects = installed.compile(cpp, "capi/objects.cpp", &flags);
+    assert_eq!(run(&mut installed.start(&objects)).stdout, b"sum 12497500, filled 1 time\n");
 }
 
 #[test]
@@ -165,7 +164,7 @@ fn queues_lend_places_have_no_bound_and_join_processes() {
     let flags = installed.flags(&["--cflags", "--libs"]);
     for (compiler, source, standard, said) in [
         (cc, "capi/queues.c", "-std=gnu11", "sum 49995000 of 49995000\n"),
-        (cpp, "capi/queues.cpp", "-std=c++17", "sum 12497500\n"),
+        (cpp, "capi/queues.cpp", "-std=c++20", "sum 12497500\n"),
     ] {
         let queues = installed.compile(compiler, source, &[&flags[..], &[standard.to_owned()]].concat());
         let file = installed.0.path().join(standard);

@@ -267,6 +267,8 @@ where
     places: Places<'a, Native, T>,
     /// Number of places, from the first on, whose item is gone.
     gone: usize,
+    /// How many of these were given back.
+    given: usize,
     owns: PhantomData<&'a mut [T]>,
     wait: PhantomData<fn() -> W>,
 }
@@ -277,7 +279,7 @@ where
 {
     #[inline]
     fn new(shared: &'a Shared<T, K>, places: Places<'a, Native, T>) -> Self {
-        Items { shared, places, gone: 0, owns: PhantomData, wait: PhantomData }
+        Items { shared, places, gone: 0, given: 0, owns: PhantomData, wait: PhantomData }
     }
 
     /// Returns the number of items.
@@ -311,7 +313,8 @@ where
         behind.iter().chain(begin)
     }
 
-    /// Moves the oldest item out.
+    /// Moves the oldest item out, and gives its place back at once: this value may be forgotten, and its
+    /// receiver must not find the item again.
     #[inline]
     pub fn take(&mut self) -> Option<T> {
         if self.is_empty() {
@@ -319,7 +322,18 @@ where
         }
         self.gone += 1;
         // SAFETY: the place has an item, which counts as gone now.
-        Some(unsafe { self.places.take(self.gone - 1) })
+        let item = unsafe { self.places.take(self.gone - 1) };
+        self.give_back();
+        Some(item)
+    }
+
+    /// Gives the places back whose items are gone.
+    #[inline]
+    fn give_back(&mut self) {
+        let count = self.gone - core::mem::replace(&mut self.given, self.gone);
+        // SAFETY: the only receiver peeked at these places, which follow those given back, and their items
+        // are gone.
+        unsafe { self.shared.channel.release(count, W::WAIT) };
     }
 
     /// Drops the first `count` items in their places, or all if there are fewer. Returns how many.
@@ -342,8 +356,7 @@ where
 {
     #[inline]
     fn drop(&mut self) {
-        // SAFETY: the only receiver peeked at these places, and their items are gone.
-        unsafe { self.shared.channel.release(self.gone, W::WAIT) };
+        self.give_back();
     }
 }
 
@@ -413,6 +426,10 @@ mod tests {
             assert_eq!((receiver.len(), Arc::strong_count(&item)), (4, 5), "items that were only looked at stay");
             let mut items = receiver.peek(9).unwrap();
             assert_eq!((items.len(), items.take().map(|item| item.0)), (4, Some(100 + lap)));
+            // A value that is forgotten gives no item a second time.
+            core::mem::forget(items);
+            let items = receiver.peek(9).unwrap();
+            assert_eq!((items.len(), items.iter().next().map(|item| item.0)), (3, Some(101 + lap)));
             assert_eq!((items.release(2), receiver.len(), Arc::strong_count(&item)), (2, 1, 2));
             assert_eq!(receiver.receive().map(|item| item.0), Ok(3 + lap));
         }

@@ -132,8 +132,8 @@ pub unsafe trait Lends<M: Machine>: RawQueue<M> {
     /// Gives the first `count` places back that the last [`Lends::peek`] returned.
     ///
     /// # Safety
-    /// As [`Lends::peek`]. The items in these places were moved out or dropped, and nothing was
-    /// dequeued in between.
+    /// As [`Lends::peek`]. The items in these places were moved out or dropped, and nothing else was
+    /// dequeued in between. A later call gives back the places that follow.
     unsafe fn release(&self, count: usize, wait: Wait);
 }
 
