@@ -82,6 +82,8 @@ pub(crate) struct Objects {
     /// The initial value of each semaphore; `None` if the initialisation was not recorded.
     pub(crate) semaphores: Vec<Option<u32>>,
     barriers: Vec<BarrierBook>,
+    /// The number of queues of items.
+    pub(crate) queues: u32,
     /// The number of participants of each meeting at a barrier. Meetings of the same threads share
     /// an entry.
     pub(crate) meetings: Vec<u32>,

@@ -208,6 +208,10 @@ impl<'a> Walk<'a> {
         // after its post.
         self.semaphores.settle(&mut self.tokens);
         self.tokens.settle();
+        if self.objects.queues != 0 {
+            self.notes
+                .push("queues are replayed with their recorded capacities; other queues cannot be foretold".to_owned());
+        }
         let units = self.hand_over();
         let (tokens, semaphores, teams) = (&self.tokens, &self.semaphores, &self.teams);
         for thread in self.threads.iter_mut().filter(|thread| thread.track.outline().unsettled || !units.is_empty()) {

@@ -14,6 +14,7 @@ impl Walk<'_> {
         self.replayability.events += 1;
         match what {
             What::QueueCapacity { capacity, .. } => {
+                self.objects.queues += 1;
                 self.objects.attribute(queue, 0);
                 if capacity != 0 && capacity < What::MOST_ITEMS {
                     self.objects.attribute(room_of(queue), capacity);
