@@ -135,17 +135,17 @@ public:
 
     /* For the producer: lends up to `most` free places. `reserve` waits while there is none. */
     room reserve(std::size_t most) {
-        return room(queue_, [=](baton_places *places) { return baton_spsc_reserve(queue_, most, places); });
+        return room(queue_, [this, most](baton_places *places) { return baton_spsc_reserve(queue_, most, places); });
     }
     room try_reserve(std::size_t most) {
-        return room(queue_, [=](baton_places *places) { return baton_spsc_tryreserve(queue_, most, places); });
+        return room(queue_, [this, most](baton_places *places) { return baton_spsc_tryreserve(queue_, most, places); });
     }
     /* For the consumer: lends up to `most` items. `peek` waits while there is none. */
     items peek(std::size_t most) {
-        return items(queue_, [=](baton_places *places) { return baton_spsc_peek(queue_, most, places); });
+        return items(queue_, [this, most](baton_places *places) { return baton_spsc_peek(queue_, most, places); });
     }
     items try_peek(std::size_t most) {
-        return items(queue_, [=](baton_places *places) { return baton_spsc_trypeek(queue_, most, places); });
+        return items(queue_, [this, most](baton_places *places) { return baton_spsc_trypeek(queue_, most, places); });
     }
 
     /* Puts an item in, waiting while the queue is full. If it is closed, the item is not moved from. */
