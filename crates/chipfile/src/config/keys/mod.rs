@@ -27,7 +27,7 @@ pub use key::{Key, Need, Value, ValueKind};
 
 use super::mechanism::{self, mechanisms};
 use key::joined;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 /// Returns the key with the path `path`.
@@ -37,7 +37,7 @@ pub fn find(path: &str) -> Option<&'static Key> {
 
 /// Returns where the key with the path `path` stands in [`KEYS`].
 pub(super) fn place_of(path: &str) -> Option<usize> {
-    static PLACES: LazyLock<HashMap<&str, usize>> =
+    static PLACES: LazyLock<BTreeMap<&str, usize>> =
         LazyLock::new(|| KEYS.iter().enumerate().map(|(at, key)| (key.path, at)).collect());
     PLACES.get(path).copied()
 }
