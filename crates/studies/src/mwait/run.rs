@@ -6,10 +6,11 @@ use baton_machine::units::Cycles;
 use baton_machine::{Counted, Machine, Wait};
 use baton_omp::waits::{Waits, Why};
 use baton_omp::{Crew as Workers, Runtime, Settings};
+use baton_sync::lock::{RawLock, known::Known, one_spinner_paper::OneSpinnerPaper};
 use baton_workloads::barrier::Meeting;
-use baton_workloads::lock::Contended;
+use baton_workloads::lock::{Contended, Contention};
 use baton_workloads::work::mix;
-use baton_workloads::{Charge, Knobs, Silent, Workload, epcc};
+use baton_workloads::{Charge, Knobs, Silent, Team, Workload, epcc};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -248,7 +249,19 @@ fn contended(
     think: u64,
 ) -> Result<(Charge, Make), String> {
     let (lock, wait) = arm.lock(spin);
-    of::<Contended>(&Knobs { lock, wait: Some(wait), critical, think, ..knobs(cores, iterations) })
+    let knobs = Knobs { lock, wait: Some(wait), critical, think, ..knobs(cores, iterations) };
+    if arm == Arm::Printed { Ok(as_printed(&knobs, wait, iterations)) } else { of::<Contended>(&knobs) }
+}
+
+/// Threads that contend for 1spinner as its paper prints it. No registry has that lock, because it
+/// excludes other threads only within limits.
+fn as_printed(knobs: &Knobs<'_>, wait: Wait, iterations: u64) -> (Charge, Make) {
+    type Printed = OneSpinnerPaper<Simulated>;
+    let (critical, think) = (Cycles(knobs.critical), Cycles(knobs.think));
+    let (spread, lines) = (knobs.spread, knobs.lines);
+    let contention = Contention { threads: knobs.cores, critical, think, spread, lines, iterations };
+    let make = move || Ok(crew(contention.team::<Simulated, Known<Simulated, Printed>, _>(wait, Silent)));
+    (Charge::Counted(<Printed as RawLock<Simulated>>::INFO.counted), Box::new(make))
 }
 
 /// Threads of figures 5 and 6, which meet at a barrier.
@@ -266,12 +279,14 @@ fn of<W: Workload + 'static>(knobs: &Knobs<'_>) -> Result<(Charge, Make), String
     let workload = W::choose(knobs).map_err(|refused| refused.to_string())?;
     let wait = knobs.wait.unwrap_or_default();
     let charge = workload.charge();
-    let make = move || {
-        let team = workload.team::<Simulated, _>(wait, Silent).map_err(|refused| refused.to_string())?;
-        let bodies = team.bodies.into_iter().map(|body| body as Box<dyn FnOnce()>);
-        Ok(Crew { bodies: (0..).zip(bodies).collect(), check: team.verify })
-    };
+    let make = move || workload.team::<Simulated, _>(wait, Silent).map(crew).map_err(|refused| refused.to_string());
     Ok((charge, Box::new(make)))
+}
+
+/// The team's threads, one per core.
+fn crew(team: Team) -> Crew {
+    let bodies = team.bodies.into_iter().map(|body| body as Box<dyn FnOnce()>);
+    Crew { bodies: (0..).zip(bodies).collect(), check: team.verify }
 }
 
 /// The work of a thread's task among tasks of unequal length. Threads 0 and 1, 2 and 3, and so on
