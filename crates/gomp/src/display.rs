@@ -3,7 +3,7 @@
 #![allow(clippy::missing_safety_doc, reason = "programs call these; the OpenMP specification documents them")]
 
 use crate::environment::environment;
-use crate::process::{place, runtime};
+use crate::process::{bound_place, runtime};
 use crate::shown;
 use core::ffi::{CStr, c_char};
 use std::sync::PoisonError;
@@ -52,13 +52,13 @@ pub unsafe extern "C" fn omp_get_affinity_format(buffer: *mut c_char, size: usiz
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_capture_affinity(buffer: *mut c_char, size: usize, format: *const c_char) -> usize {
     // SAFETY: by contract.
-    unsafe { give(&shown::formatted(place(), &chosen(format)), buffer, size) }
+    unsafe { give(&shown::formatted(bound_place(), &chosen(format)), buffer, size) }
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_display_affinity(format: *const c_char) {
     // SAFETY: by contract.
-    shown::show_affinity(place(), &unsafe { chosen(format) });
+    shown::show_affinity(bound_place(), &unsafe { chosen(format) });
 }
 
 /// The text of an `error` directive behind a colon, or nothing if the directive has no text.
@@ -94,6 +94,7 @@ pub unsafe extern "C" fn GOMP_error(text: *const c_char, bytes: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::process::place;
 
     #[test]
     fn a_format_has_short_and_long_names() {

@@ -1,10 +1,11 @@
 //! Variables of the environment that only this interface uses.
 
-use crate::variables::{bad, variable};
-use core::ffi::{CStr, c_void};
+pub(crate) use crate::variables::is_llvms;
+use crate::variables::{invalid, variable};
+use baton_omp::places::bind;
 use std::sync::OnceLock;
 use std::sync::RwLock;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed};
 
 /// Names of the predefined allocators, by their numbers from 1.
 pub(crate) const ALLOCATORS: [&str; 8] = [
@@ -27,14 +28,17 @@ pub(crate) struct Environment {
     /// not set.
     pub(crate) teams: AtomicU32,
     pub(crate) teams_limit: AtomicU32,
+    /// KMP_TEAMS_PROC_BIND: how the teams of a league divide the places, by the numbers of
+    /// `omp_proc_bind_t`.
+    pub(crate) teams_bind: u32,
     /// OMP_MAX_TASK_PRIORITY.
     pub(crate) priority: i32,
     /// OMP_DEFAULT_DEVICE.
     pub(crate) device: i32,
     /// OMP_ALLOCATOR, by its number.
     pub(crate) allocator: usize,
-    /// OMP_TARGET_OFFLOAD, by its place in [`OFFLOAD`].
-    pub(crate) offload: usize,
+    /// OMP_TARGET_OFFLOAD, by its place in [`OFFLOAD`], which a program may change.
+    pub(crate) offload: AtomicUsize,
     /// OMP_DISPLAY_AFFINITY.
     pub(crate) display_affinity: bool,
     /// OMP_AFFINITY_FORMAT, which the program may change.
@@ -52,50 +56,36 @@ pub(crate) fn environment() -> &'static Environment {
 fn value<T>(name: &str, default: T, parse: impl FnOnce(&str) -> Option<T>) -> T {
     let Some(text) = variable(name) else { return default };
     parse(text.trim()).unwrap_or_else(|| {
-        bad(name, &text);
+        invalid(name, &text);
         default
     })
+}
+
+/// The place of a name among `names`, in capitals or not.
+fn named(names: &[&str], text: &str) -> Option<usize> {
+    names.iter().position(|name| name.eq_ignore_ascii_case(text))
 }
 
 fn read() -> Environment {
     let positive = |text: &str| text.parse::<u32>().ok().filter(|n| *n > 0 && *n <= i32::MAX as u32);
     let number = |text: &str| text.parse::<i32>().ok().filter(|n| *n >= 0);
-    let named = |names: &[&str], text: &str| names.iter().position(|name| name.eq_ignore_ascii_case(text));
     let allocator = |text: &str| named(&ALLOCATORS, text).map(|at| at + 1);
     let flag = |text: &str| named(&["false", "true"], text).map(|at| at == 1);
     let format = std::env::var("OMP_AFFINITY_FORMAT").unwrap_or_else(|_| usual_format().to_owned());
     Environment {
         teams: AtomicU32::new(value("OMP_NUM_TEAMS", 0, positive)),
         teams_limit: AtomicU32::new(value("OMP_TEAMS_THREAD_LIMIT", 0, positive)),
+        teams_bind: value("KMP_TEAMS_PROC_BIND", bind::SPREAD, |text| {
+            let known = named(&["master", "primary", "close", "spread"], text)?;
+            Some([bind::MASTER, bind::MASTER, bind::CLOSE, bind::SPREAD][known])
+        }),
         priority: value("OMP_MAX_TASK_PRIORITY", 0, number),
         device: value("OMP_DEFAULT_DEVICE", 0, number),
         allocator: value("OMP_ALLOCATOR", 1, allocator),
-        offload: value("OMP_TARGET_OFFLOAD", 0, |text| named(&OFFLOAD, text)),
+        offload: AtomicUsize::new(value("OMP_TARGET_OFFLOAD", 0, |text| named(&OFFLOAD, text))),
         display_affinity: value("OMP_DISPLAY_AFFINITY", false, flag),
         format: RwLock::new(format.into_bytes()),
     }
-}
-
-/// Whether the loader found this library by one of the names of LLVM's.
-pub(crate) fn is_llvms() -> bool {
-    static IS: OnceLock<bool> = OnceLock::new();
-    *IS.get_or_init(has_llvms_name)
-}
-
-fn has_llvms_name() -> bool {
-    // SAFETY: zeroes are a value of this type, which has pointers alone.
-    let mut found: libc::Dl_info = unsafe { core::mem::zeroed() };
-    let own = is_llvms as fn() -> bool as *const c_void;
-    // SAFETY: the call gets an address of this library and writes the local variable; the name that
-    // it returns stays as long as the library.
-    let name = unsafe {
-        if libc::dladdr(own, &raw mut found) == 0 || found.dli_fname.is_null() {
-            return false;
-        }
-        CStr::from_ptr(found.dli_fname).to_string_lossy()
-    };
-    let file = name.rsplit('/').next().unwrap_or("");
-    file.starts_with("libomp") || file.starts_with("libiomp")
 }
 
 /// The format of affinities under which the library that is stood in for shows them.
@@ -108,6 +98,22 @@ impl Environment {
     pub(crate) fn set(count: &AtomicU32, n: i32) {
         // Relaxed: the store orders nothing.
         count.store(n.max(0) as u32, Relaxed);
+    }
+
+    /// The place of OMP_TARGET_OFFLOAD in [`OFFLOAD`].
+    pub(crate) fn offload(&self) -> usize {
+        // Relaxed: the load orders nothing.
+        self.offload.load(Relaxed)
+    }
+
+    /// Sets OMP_TARGET_OFFLOAD; a value that is not understood is told, and is the default.
+    pub(crate) fn set_offload(&self, text: &str) {
+        let offload = named(&OFFLOAD, text.trim());
+        if offload.is_none() {
+            invalid("OMP_TARGET_OFFLOAD", text);
+        }
+        // Relaxed: the store orders nothing.
+        self.offload.store(offload.unwrap_or(0), Relaxed);
     }
 
     pub(crate) fn get(count: &AtomicU32) -> u32 {
@@ -125,7 +131,8 @@ pub(crate) fn stack() -> Option<usize> {
 
 /// Reads OMP_STACKSIZE: a number of KiB, or one with B, K, M or G.
 fn read_stack() -> Option<usize> {
-    let text = variable("OMP_STACKSIZE")?.trim().to_ascii_uppercase();
+    let given = variable("OMP_STACKSIZE")?;
+    let text = given.trim().to_ascii_uppercase();
     let digits = text.trim_end_matches(['B', 'K', 'M', 'G']).trim();
     let unit = match text.chars().last()? {
         'B' => 1,
@@ -135,7 +142,7 @@ fn read_stack() -> Option<usize> {
     };
     let bytes = digits.parse::<usize>().ok().and_then(|n| n.checked_mul(unit));
     if bytes.is_none() {
-        bad("OMP_STACKSIZE", &text);
+        invalid("OMP_STACKSIZE", &given);
     }
     bytes
 }

@@ -40,11 +40,12 @@ impl Nest {
         }
         let threads = u64::from(place().team().size);
         let chunk = match schedule.kind {
-            ScheduleKind::Guided => 1,
+            ScheduleKind::Guided | ScheduleKind::Trapezoidal => 1,
             _ if schedule.chunk == 0 => counts[0].div_ceil(threads).max(1),
             _ => schedule.chunk,
         };
-        let schedule = if schedule.kind == ScheduleKind::Guided { schedule } else { Schedule { chunk, ..schedule } };
+        let shrinks = matches!(schedule.kind, ScheduleKind::Guided | ScheduleKind::Trapezoidal);
+        let schedule = if shrinks { schedule } else { Schedule { chunk, ..schedule } };
         let all = counts.iter().try_fold(1u64, |product, count| product.checked_mul(*count));
         let words = usize::try_from(counts[0].div_ceil(chunk)).ok().filter(|words| *words < isize::MAX as usize / 16);
         let (Some(_), Some(words)) = (all, words) else { missing("a doacross loop with 2^64 iterations or more") };

@@ -4,13 +4,13 @@ use crate::environment::{environment, is_llvms, stack};
 use crate::ompt;
 use crate::shown;
 use crate::variables::{self, variable};
-use baton_machine::discover::{Topology, allowed_cpus};
+use baton_machine::discover::{Topology, allowed_cpus, stay_on};
 use baton_machine::native::{notices, sanitizer};
 use baton_machine::{Machine, Native};
 use baton_omp::team::Context;
 use baton_omp::threads::Body;
 use baton_omp::tool::Tool;
-use baton_omp::{NativeThreads, Runtime, Schedule, Settings, Threads};
+use baton_omp::{NativeThreads, Runtime, Schedule, ScheduleKind, Settings, Threads, settings};
 use std::ffi::CString;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Once, OnceLock};
@@ -41,9 +41,13 @@ impl Threads for Shown {
         self.0.bind(cpus);
     }
 
+    fn allowed(&self) -> Vec<u32> {
+        self.0.allowed()
+    }
+
     fn shows(&self, threads: u32) -> bool {
         // LLVM's library shows threads that are alone in their teams too.
-        environment().display_affinity && (threads > 1 || is_llvms())
+        threads > 1 || is_llvms()
     }
 
     fn tool(&self) -> Option<&'static dyn Tool> {
@@ -85,6 +89,32 @@ pub(crate) fn has_tool() -> bool {
     ompt::is_on() && started()
 }
 
+/// What `schedule(runtime)` means by LLVM's rules, under the name of its library: static if
+/// OMP_SCHEDULE says nothing, and two kinds more. `None`: OMP_SCHEDULE is read as in libgomp.
+fn llvms_schedule() -> Option<Schedule> {
+    const MORE: [(&str, ScheduleKind); 2] =
+        [("trapezoidal", ScheduleKind::Trapezoidal), ("static_steal", ScheduleKind::Dynamic)];
+    if !is_llvms() {
+        return None;
+    }
+    variable("OMP_SCHEDULE").map_or(Some(Schedule::default()), |text| settings::schedule(text.trim(), &MORE))
+}
+
+/// Prints the settings if OMP_DISPLAY_ENV or KMP_SETTINGS asks for it.
+fn display(settings: &Settings) {
+    if is_llvms() && variables::shows_settings() {
+        shown::show_as_llvm(settings);
+        if std::env::var_os("OMP_DISPLAY_ENV").is_none() {
+            return;
+        }
+    }
+    match variable("OMP_DISPLAY_ENV").unwrap_or_default().trim().to_ascii_lowercase().as_str() {
+        "true" | "1" => shown::show_settings(settings, 0),
+        "verbose" => shown::show_settings(settings, 1),
+        _ => {}
+    }
+}
+
 /// The runtime. The first call reads the environment; a bad BATON_OMP_* value ends the process with
 /// exit status 2.
 pub fn runtime() -> &'static Runtime<Native> {
@@ -92,16 +122,21 @@ pub fn runtime() -> &'static Runtime<Native> {
         sanitizer::find();
         let threads = Shown(NativeThreads { stack: stack() });
         variables::tell();
-        let warn = |text: String| variables::warn(&text);
-        match Settings::read(threads.cpus(), variable, warn) {
+        let before = variables::stay_on_subset();
+        let warn = |text: String| variables::warn_of(&text);
+        let schedule = llvms_schedule();
+        let others = |name: &str| if name == "OMP_SCHEDULE" && schedule.is_some() { None } else { variable(name) };
+        match Settings::read(threads.cpus(), others, warn) {
             Ok(mut settings) => {
+                settings.llvms = is_llvms();
+                settings.resets = variables::resets();
+                settings.shows = environment().display_affinity;
                 settings.read_places(variable, warn, || (Topology::discover(), allowed_cpus()));
                 settings.icv.device = environment().device;
                 settings.icv.allocator = environment().allocator;
                 settings.block_ns = variables::block_ns();
-                if is_llvms() && variable("OMP_SCHEDULE").is_none() {
-                    settings.icv.schedule = Schedule::default();
-                }
+                settings.throttles = variables::throttles();
+                settings.icv.schedule = schedule.unwrap_or(settings.icv.schedule);
                 let page = std::env::var(notices::VARIABLE).ok().and_then(|path| CString::new(path).ok());
                 let is_told = page.is_some_and(|page| notices::open(&page)) && notices::are_heard();
                 ompt::start::look(variable, variables::warn);
@@ -110,7 +145,13 @@ pub fn runtime() -> &'static Runtime<Native> {
                 // Relaxed: a thread that does not see this yet finds the same lock by the longer
                 // way.
                 PLAIN.store(plain && !ompt::is_on(), Ordering::Relaxed);
-                Runtime::new(settings, Box::new(threads))
+                display(&settings);
+                let runtime = Runtime::new(settings, Box::new(threads));
+                // Threads that are bound to places, which lie in the subset, are bound in time.
+                if let Some(before) = before.filter(|_| !runtime.settings.places.is_empty()) {
+                    _ = stay_on(&before);
+                }
+                runtime
             }
             Err(error) => {
                 eprintln!("libbaton_gomp: {error}");
@@ -137,6 +178,12 @@ pub(crate) fn known_place() -> Option<&'static Context<Native>> {
     unsafe { Runtime::known() }
 }
 
+/// Does what [`place`] does. An initial thread is bound to its place first, if it is still to be.
+pub(crate) fn bound_place() -> &'static Context<Native> {
+    runtime().bind_initial();
+    place()
+}
+
 #[cold]
 #[inline(never)]
 fn first_place() -> &'static Context<Native> {
@@ -147,19 +194,24 @@ fn first_place() -> &'static Context<Native> {
 extern "C" fn child() {
     notices::forked();
     // SAFETY: called in the child of a fork, which has no other thread.
-    unsafe { runtime().forked() };
+    RUNTIME.get().into_iter().for_each(|runtime| unsafe { runtime.forked() });
+}
+
+/// Whether the environment is read before `main`. Under the name of LLVM's library it is read when
+/// the program calls the library first, as there: `main` may set variables before. A tool, and a
+/// variable of Baton's, are looked at in any case before the program runs.
+fn reads_at_once() -> bool {
+    let ours = || std::env::vars_os().any(|(name, _)| name.as_encoded_bytes().starts_with(b"BATON_"));
+    !is_llvms() || ours() || ompt::start::may_be(variable)
 }
 
 extern "C" fn set_up() {
-    let settings = &runtime().settings;
-    // A tool is started before `main`, as LLVM's library does.
-    Shown(NativeThreads { stack: None }).tool();
     // The thread that loads the library gets the number 0, as a rule the initial thread.
     Native::local();
-    match variable("OMP_DISPLAY_ENV").unwrap_or_default().trim().to_ascii_lowercase().as_str() {
-        "true" | "1" => shown::show_settings(settings, 0),
-        "verbose" => shown::show_settings(settings, 1),
-        _ => {}
+    if reads_at_once() {
+        runtime();
+        // A tool is started before `main`, as LLVM's library does.
+        Shown(NativeThreads { stack: None }).tool();
     }
     // SAFETY: `child` only releases memory of the forking thread, the only thread of a fork's
     // child.

@@ -1,11 +1,14 @@
 //! `omp_get_*` and `omp_set_*`.
 
-use crate::environment::{Environment, environment};
-use crate::process::{place, runtime};
+use crate::environment::{Environment, environment, is_llvms};
+use crate::process::{bound_place, place, runtime};
 use baton_machine::{Clock, Machine, Native};
 use baton_omp::settings::{Icv, MOST_LEVELS};
 use baton_omp::team::Context;
 use baton_omp::{Schedule, ScheduleKind};
+
+/// LLVM's number of the trapezoidal schedule.
+const TRAPEZOIDAL: u32 = 101;
 
 /// The place number that is reported for a thread that is not bound.
 const NOT_BOUND: i32 = -1;
@@ -43,8 +46,8 @@ queries! {
     omp_get_cancellation omp_get_cancellation_ -> i32 { i32::from(runtime().settings.cancellation) }
     omp_get_proc_bind omp_get_proc_bind_ -> i32 { place().icv.get().bind as i32 }
     omp_get_num_places omp_get_num_places_ -> i32 { runtime().settings.places.len() as i32 }
-    omp_get_place_num omp_get_place_num_ -> i32 { place().seat.map_or(NOT_BOUND, |seat| seat.place as i32) }
-    omp_get_partition_num_places omp_get_partition_num_places_ -> i32 { place().seat.map_or(0, |seat| seat.count as i32) }
+    omp_get_place_num omp_get_place_num_ -> i32 { bound_place().seat.map_or(NOT_BOUND, |seat| seat.place as i32) }
+    omp_get_partition_num_places omp_get_partition_num_places_ -> i32 { bound_place().seat.map_or(0, |seat| seat.count as i32) }
     omp_get_num_devices omp_get_num_devices_ -> i32 { 0 }
     omp_get_default_device omp_get_default_device_ -> i32 { place().icv.get().device }
     omp_get_device_num omp_get_device_num_ -> i32 { 0 }
@@ -96,6 +99,7 @@ pub extern "C" fn omp_set_schedule(kind: u32, chunk: i32) {
         2 => ScheduleKind::Dynamic,
         3 => ScheduleKind::Guided,
         4 => ScheduleKind::Auto,
+        TRAPEZOIDAL if is_llvms() => ScheduleKind::Trapezoidal,
         _ => return,
     };
     let least = i32::from(kind != ScheduleKind::Static);
@@ -119,6 +123,7 @@ pub unsafe extern "C" fn omp_get_schedule(kind: *mut u32, chunk: *mut i32) {
         ScheduleKind::Dynamic => 2,
         ScheduleKind::Guided => 3,
         ScheduleKind::Auto => 4,
+        ScheduleKind::Trapezoidal => TRAPEZOIDAL,
     };
     // SAFETY: by contract.
     unsafe {
@@ -187,7 +192,7 @@ pub unsafe extern "C" fn omp_get_place_proc_ids(place: i32, ids: *mut i32) {
 /// `places` has room for as many numbers as `omp_get_partition_num_places` returns.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_get_partition_place_nums(places: *mut i32) {
-    let Some(seat) = place().seat else { return };
+    let Some(seat) = bound_place().seat else { return };
     for at in 0..seat.count {
         // SAFETY: by contract.
         unsafe { places.add(at as usize).write((seat.first + at) as i32) };

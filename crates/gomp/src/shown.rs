@@ -2,8 +2,10 @@
 //! affinity.
 
 use crate::environment::{ALLOCATORS, Environment, OFFLOAD, environment, is_llvms, stack};
+use crate::variables::{self, variable};
 use baton_machine::Native;
 use baton_machine::discover::{allowed_cpus, cpulist};
+use baton_omp::places;
 use baton_omp::settings::{NO_LIMIT, TaskQueue};
 use baton_omp::team::Context;
 use baton_omp::waits::REASONS;
@@ -13,8 +15,8 @@ use std::ffi::CString;
 use std::fmt::Write;
 use std::sync::PoisonError;
 
-/// The lines of `omp_display_env`.
-fn values(settings: &Settings) -> String {
+/// The names and values of OpenMP's settings.
+fn values(settings: &Settings) -> Vec<(&'static str, String)> {
     let set = environment();
     let icv = settings.icv;
     let flag = |on: bool| if on { "TRUE" } else { "FALSE" };
@@ -27,6 +29,7 @@ fn values(settings: &Settings) -> String {
         ScheduleKind::Dynamic => "DYNAMIC",
         ScheduleKind::Guided => "GUIDED",
         ScheduleKind::Auto => "AUTO",
+        ScheduleKind::Trapezoidal => "TRAPEZOIDAL",
     };
     let unnamed = if icv.schedule.kind == ScheduleKind::Static { 0 } else { 1 };
     let chunk = if icv.schedule.chunk <= unnamed { String::new() } else { format!(",{}", icv.schedule.chunk) };
@@ -38,7 +41,7 @@ fn values(settings: &Settings) -> String {
     };
     let format = set.format.read().unwrap_or_else(PoisonError::into_inner);
     let limit = if icv.limit == NO_LIMIT { u32::MAX } else { icv.limit };
-    let values = [
+    vec![
         ("_OPENMP", "201511".to_owned()),
         ("OMP_DYNAMIC", flag(icv.dynamic).to_owned()),
         ("OMP_NESTED", flag(icv.levels > 1).to_owned()),
@@ -58,12 +61,32 @@ fn values(settings: &Settings) -> String {
         ("OMP_DISPLAY_AFFINITY", flag(set.display_affinity).to_owned()),
         ("OMP_AFFINITY_FORMAT", String::from_utf8_lossy(&format).into_owned()),
         ("OMP_ALLOCATOR", ALLOCATORS.get(set.allocator.wrapping_sub(1)).copied().unwrap_or("").to_owned()),
-        ("OMP_TARGET_OFFLOAD", OFFLOAD[set.offload].to_owned()),
-    ];
-    values.iter().fold(String::new(), |mut text, (name, value)| {
+        ("OMP_TARGET_OFFLOAD", OFFLOAD[set.offload()].to_owned()),
+    ]
+}
+
+/// The lines of `omp_display_env`.
+fn lines(settings: &Settings) -> String {
+    values(settings).iter().fold(String::new(), |mut text, (name, value)| {
         let _ = writeln!(text, "  {name} = '{value}'");
         text
     })
+}
+
+/// Prints what the user has set and what holds, in the form of LLVM's library. Places stand by the
+/// name that was taken for them.
+pub(crate) fn show_as_llvm(settings: &Settings) {
+    let mut text = String::from("\nUser settings:\n\n");
+    for (name, value) in variables::of_user() {
+        let _ = writeln!(text, "   {name}={value}");
+    }
+    text += "\nEffective settings:\n\n";
+    for (name, value) in values(settings).into_iter().filter(|(name, _)| name.starts_with("OMP_")) {
+        let places = || variable(name).filter(|_| !settings.places.is_empty());
+        let named = if name == "OMP_PLACES" { places().and_then(|text| places::named(&text)) } else { None };
+        let _ = writeln!(text, "   {name}='{}'", named.unwrap_or(value));
+    }
+    eprintln!("{text}");
 }
 
 /// The lines of the settings that only Baton has, each under its variable.
@@ -87,7 +110,7 @@ fn chosen(own: &Settings) -> String {
 /// Prints the settings; with a `verbose` other than 0 also the settings that only Baton has.
 pub(crate) fn show_settings(own: &Settings, verbose: i32) {
     let more = if verbose == 0 { String::new() } else { chosen(own) };
-    eprint!("\nOPENMP DISPLAY ENVIRONMENT BEGIN\n{}{more}OPENMP DISPLAY ENVIRONMENT END\n", values(own));
+    eprint!("\nOPENMP DISPLAY ENVIRONMENT BEGIN\n{}{more}OPENMP DISPLAY ENVIRONMENT END\n", lines(own));
 }
 
 /// Names of fields in a format, each with its letter.

@@ -34,7 +34,7 @@ const THREAD_LIMIT: usize = 2 << 8;
 /// than the host: there is none.
 fn on_the_host(device: i32) {
     let device = if device == DEFAULT { place().icv.get().device } else { device };
-    if OFFLOAD[environment().offload] == "MANDATORY" && device != HOST && device != 0 {
+    if OFFLOAD[environment().offload()] == "MANDATORY" && device != HOST && device != 0 {
         eprintln!("\nlibgomp: OMP_TARGET_OFFLOAD is set to MANDATORY, but device not found");
         std::process::exit(1);
     }
@@ -94,7 +94,7 @@ impl Target {
             *icv = runtime().settings.icv;
             limit(icv, self.threads);
         };
-        runtime().apart(League::default(), set, body);
+        runtime().apart(League::default(), None, set, body);
     }
 
     /// Runs the region whose address stands in `data`.
@@ -172,7 +172,12 @@ pub unsafe extern "C" fn GOMP_target(
 ) {
     on_the_host(device);
     // SAFETY: the compiler outlined the function for this list of addresses.
-    runtime().apart(League::default(), |icv| *icv = runtime().settings.icv, || unsafe { function(addresses.cast()) });
+    runtime().apart(
+        League::default(),
+        None,
+        |icv| *icv = runtime().settings.icv,
+        || unsafe { function(addresses.cast()) },
+    );
 }
 
 unsafe extern "C-unwind" fn nothing(_: *mut c_void) {}

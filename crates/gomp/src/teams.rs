@@ -25,7 +25,7 @@ pub unsafe extern "C" fn GOMP_teams_reg(function: Function, data: *mut c_void, t
     let teams = [teams, Environment::get(&set.teams), TEAMS].into_iter().find(|n| *n != 0).unwrap_or(TEAMS);
     for team in 0..teams {
         // SAFETY: the compiler outlined the function for these data.
-        runtime().apart(League { team, teams }, |icv| limit(icv, threads), || unsafe { function(data) });
+        runtime().apart(League { team, teams }, None, |icv| limit(icv, threads), || unsafe { function(data) });
     }
 }
 

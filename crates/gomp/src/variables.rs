@@ -3,7 +3,33 @@
 //! A KMP_* variable counts where the OMP_* variable of the same meaning is not set. A value that is
 //! not understood is told; so is a KMP_* variable that has no effect here.
 
+use baton_machine::discover::{Topology, allowed_cpus, stay_on};
+use baton_omp::subset;
+use core::ffi::{CStr, c_void};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+/// Whether the loader found this library by one of the names of LLVM's.
+pub(crate) fn is_llvms() -> bool {
+    static IS: OnceLock<bool> = OnceLock::new();
+    *IS.get_or_init(has_llvms_name)
+}
+
+fn has_llvms_name() -> bool {
+    // SAFETY: zeroes are a value of this type, which has pointers alone.
+    let mut found: libc::Dl_info = unsafe { core::mem::zeroed() };
+    let own = is_llvms as fn() -> bool as *const c_void;
+    // SAFETY: the call gets an address of this library and writes the local variable; the name that
+    // it returns stays as long as the library.
+    let name = unsafe {
+        if libc::dladdr(own, &raw mut found) == 0 || found.dli_fname.is_null() {
+            return false;
+        }
+        CStr::from_ptr(found.dli_fname).to_string_lossy()
+    };
+    let file = name.rsplit('/').next().unwrap_or("");
+    file.starts_with("libomp") || file.starts_with("libiomp")
+}
 
 /// Whether the library warns: KMP_WARNINGS and `kmp_set_warnings_off` decide.
 pub(crate) static WARNINGS: AtomicBool = AtomicBool::new(true);
@@ -15,17 +41,105 @@ pub(crate) fn warn(text: &str) {
     }
 }
 
+/// LLVM's numbers of the warnings about a value that is left out, one that is out of range, and a
+/// list of places that is not understood. Scripts look for them.
+const INVALID: u32 = 42;
+const RANGE: u32 = 80;
+const PLACES: u32 = 250;
+
+/// Prints a warning in the form of LLVM's library.
+fn warn_as_llvm(number: u32, text: &str) {
+    if WARNINGS.load(Relaxed) {
+        eprintln!("OMP: Warning #{number}: {text}");
+    }
+}
+
+/// Tells of a variable's value that is left out, in the words of the library that is stood in for.
+pub(crate) fn invalid(name: &str, value: &str) {
+    if is_llvms() {
+        warn_as_llvm(INVALID, &format!("{name}: \"{value}\" is an invalid value; ignored."));
+    } else {
+        bad(name, value);
+    }
+}
+
+/// Tells what is wrong with the settings, as `baton_omp` says it.
+pub(crate) fn warn_of(text: &str) {
+    let value = text.strip_prefix("Invalid value for environment variable ").and_then(|text| text.split_once(": "));
+    match value {
+        Some((name, value)) => invalid(name, value),
+        None if text.starts_with("OMP_PLACES: ") => warn_as_llvm(PLACES, text),
+        None => warn(text),
+    }
+}
+
+/// Whether KMP_SETTINGS asks for the settings.
+pub(crate) fn shows_settings() -> bool {
+    get("KMP_SETTINGS").and_then(|text| truth(&text)) == Some(true)
+}
+
+/// The variables of OpenMP and of LLVM's library that the user has set.
+pub(crate) fn of_user() -> Vec<(String, String)> {
+    let all =
+        std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    let mut of_user: Vec<_> = all.filter(|(name, _)| name.starts_with("OMP_") || name.starts_with("KMP_")).collect();
+    of_user.sort();
+    of_user
+}
+
+/// Whether KMP_AFFINITY asks that an initial thread is bound within its regions alone.
+pub(crate) fn resets() -> bool {
+    get("KMP_AFFINITY").is_some_and(|text| text.to_ascii_lowercase().split(',').any(|word| word.trim() == "reset"))
+}
+
+/// Lets the calling thread, and those that it starts, run on the part of the machine that
+/// KMP_HW_SUBSET names. Returns where the thread ran before; `None`: the variable names no part.
+pub(crate) fn stay_on_subset() -> Option<Vec<u32>> {
+    let (text, before) = (get("KMP_HW_SUBSET")?, allowed_cpus());
+    let cpus = subset::read(&text, &Topology::discover(), &before);
+    match cpus.and_then(|cpus| stay_on(&cpus).map_err(|error| error.to_string())) {
+        Ok(()) => Some(before),
+        Err(why) => {
+            bad("KMP_HW_SUBSET", &why);
+            None
+        }
+    }
+}
+
+/// Tells of a KMP_DISP_NUM_BUFFERS out of LLVM's range. The number itself is not needed here, as
+/// buffers grow.
+fn tell_buffers() {
+    const MOST: u64 = 4096;
+    let name = "KMP_DISP_NUM_BUFFERS";
+    let Some(text) = get(name) else { return };
+    let wrong = match text.parse::<u64>() {
+        Ok(0) => "too small",
+        Ok(1..=MOST) => return,
+        Ok(_) => "too large",
+        Err(_) => return invalid(name, &text),
+    };
+    if is_llvms() {
+        warn_as_llvm(RANGE, &format!("{name}=\"{text}\": value {wrong}."));
+    } else {
+        bad(name, &format!("`{text}` is {wrong}; expected 1 to {MOST}"));
+    }
+}
+
 /// The KMP_* variables that this library reads.
-const READ: [&str; 11] = [
+const READ: [&str; 15] = [
     "KMP_AFFINITY",
     "KMP_ALL_THREADS",
     "KMP_BLOCKTIME",
     "KMP_DEVICE_THREAD_LIMIT",
+    "KMP_DISP_NUM_BUFFERS",
+    "KMP_ENABLE_TASK_THROTTLING",
+    "KMP_HW_SUBSET",
     "KMP_LIBRARY",
     "KMP_NESTED",
     "KMP_SETTINGS",
     "KMP_STACKSIZE",
     "KMP_TARGET_OFFLOAD",
+    "KMP_TEAMS_PROC_BIND",
     "KMP_TEAMS_THREAD_LIMIT",
     "KMP_WARNINGS",
 ];
@@ -120,6 +234,11 @@ pub(crate) fn block_ns() -> Option<u32> {
     }
 }
 
+/// Whether a thread runs new tasks at once where many wait: unless KMP_ENABLE_TASK_THROTTLING says no.
+pub(crate) fn throttles() -> bool {
+    get("KMP_ENABLE_TASK_THROTTLING").and_then(|text| truth(&text)).unwrap_or(true)
+}
+
 /// What KMP_AFFINITY says, in the values of OMP_PROC_BIND and OMP_PLACES.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Affinity {
@@ -208,11 +327,12 @@ pub(crate) fn tell() {
     {
         bad("KMP_LIBRARY", &format!("`{text}`; expected serial, turnaround or throughput"));
     }
-    for name in ["KMP_SETTINGS", "KMP_NESTED", "KMP_WARNINGS"] {
+    for name in ["KMP_ENABLE_TASK_THROTTLING", "KMP_SETTINGS", "KMP_NESTED", "KMP_WARNINGS"] {
         if let Some(text) = get(name).filter(|text| truth(text).is_none()) {
             bad(name, &format!("`{text}`; expected true or false"));
         }
     }
+    tell_buffers();
     let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
     let mut vain: Vec<String> = names.filter(|name| name.starts_with("KMP_") && !known(name)).collect();
     vain.sort();

@@ -131,8 +131,12 @@ fn variables_of_llvm_are_read_and_unknown_ones_told() {
         assert!(said.contains(told), "{said}");
     }
     let (said, _) = set(&[("OMP_STACKSIZE", "much"), ("KMP_HW_SUBSET", "1t")]);
-    assert!(said.matches("OMP_STACKSIZE").count() == 1 && said.contains("without effect: KMP_HW_SUBSET"), "{said}");
-    assert!(set(&[("KMP_SETTINGS", "1")]).0.contains("OPENMP DISPLAY ENVIRONMENT BEGIN"));
+    assert_eq!(said, "OMP: Warning #42: OMP_STACKSIZE: \"much\" is an invalid value; ignored.\n");
+    assert!(set(&[("KMP_HW_SUBSET", "999s")]).0.contains("KMP_HW_SUBSET: too many"));
+    assert!(set(&[("KMP_DISP_NUM_BUFFERS", "0")]).0.contains("KMP_DISP_NUM_BUFFERS=\"0\": value too small."));
+    let (said, _) = set(&[("KMP_SETTINGS", "1"), ("OMP_PLACES", "sockets(")]);
+    assert!(said.contains("OMP: Warning #250: OMP_PLACES: syntax error, using sockets."), "{said}");
+    assert!(said.contains("   OMP_PLACES=sockets(\n") && said.contains("   OMP_PLACES='sockets'\n"), "{said}");
     assert_eq!(set(&[("KMP_AFFINITY", "compakt"), ("KMP_WARNINGS", "0")]).0, "");
 }
 
@@ -189,4 +193,42 @@ fn a_tool_that_cannot_be_started_is_told() {
     assert!(said(&[("OMP_TOOL", "maybe")]).contains("`maybe` is neither `enabled` nor `disabled`"));
     let verbose = said(&[("OMP_TOOL_LIBRARIES", "libm.so.6"), ("OMP_TOOL_VERBOSE_INIT", "stderr")]);
     assert!(verbose.contains("no tool is started"), "{verbose}");
+}
+
+#[test]
+fn what_only_llvms_library_has_is_as_there() {
+    let Some((clang, folder)) = built() else { return };
+    compile(clang, &["-Wno-pass-failed"], folder.path(), "llvms");
+    let settings = [
+        ("OMP_SCHEDULE", "trapezoidal,3"),
+        ("OMP_THREAD_LIMIT", "16"),
+        ("KMP_ENABLE_TASK_THROTTLING", "0"),
+        ("OMP_NUM_THREADS", "1"),
+    ];
+    let output = ours(folder.path(), "llvms", &settings);
+    let said = String::from_utf8(output.stderr.clone()).unwrap();
+    assert!(said.contains("too few"), "{said}");
+    let printed = text(output);
+    let expected = "schedule: 101 3\nlate: 2\nlists: 3 2 2\nlists: 2 2 2\nstrict: 1\n\
+                    trapezoidal: 0-49 50-83 84-99 all 100\nguided in vectors: 0-99 all 100\n\
+                    as said, in vectors: 0-47 48-83 84-99 all 100\nqueue: early 0\noffload: 0\n";
+    assert_eq!(printed, expected);
+}
+
+#[test]
+fn threads_are_bound_and_teams_shown_as_libomp_does() {
+    let Some((clang, folder)) = built() else { return };
+    compile(clang, &[], folder.path(), "bound");
+    let print = |settings: &[(&str, &str)]| {
+        let theirs = text(run(&mut limited(folder.path(), "bound", settings)));
+        assert_eq!(text(ours(folder.path(), "bound", settings)), theirs, "{settings:?}");
+        theirs
+    };
+    let places = ("OMP_PLACES", "threads");
+    let shown = print(&[places, ("OMP_DISPLAY_AFFINITY", "true"), ("OMP_AFFINITY_FORMAT", "first %L %N")]);
+    assert_eq!(shown.matches("shown: ").count(), 4, "{shown}");
+    print(&[places, ("KMP_TEAMS_PROC_BIND", "close")]);
+    print(&[places, ("KMP_TEAMS_PROC_BIND", "primary")]);
+    print(&[places, ("KMP_HW_SUBSET", "1s,1c,1t")]);
+    assert!(print(&[("KMP_AFFINITY", "reset,granularity=thread,compact")]).contains("behind: all 1"));
 }

@@ -9,6 +9,7 @@
 //! | [`tool`] | what a tool is told, and the words that it keeps |
 //! | [`threads`] | where threads come from: start, CPUs, binding |
 //! | [`places`] | places that threads are bound to, and which thread gets which |
+//! | [`subset`] | a part of a machine's CPUs, as KMP_HW_SUBSET names it |
 //! | [`crew`] | threads that the program has started itself, on any machine |
 //! | [`waits`] | the policy of each reason to wait |
 //! | [`settings`] | what the environment sets |
@@ -25,6 +26,7 @@
 //! | [`team`] | a team, and a thread's place in it |
 //! | `pool` | the workers of a thread |
 //! | [`runtime`] | fork and join |
+//! | `initial` | threads that no region has started |
 //! | [`worksharing`] | how a thread enters a work-share, takes chunks and leaves |
 //! | `tasking` | what the threads of a team do: make, run and steal tasks, cancel |
 //! | [`tasks`] | tasks, and the lists in which they wait |
@@ -39,6 +41,7 @@ mod closures;
 pub mod crew;
 pub mod crowd;
 pub mod cut;
+mod initial;
 pub mod objects;
 pub mod places;
 mod pool;
@@ -47,6 +50,7 @@ pub mod runtime;
 pub mod settings;
 pub mod share;
 pub mod space;
+pub mod subset;
 mod tasking;
 pub mod tasks;
 pub mod team;

@@ -49,6 +49,11 @@ impl Binding {
         Binding { bind: bind::MASTER, threads: 1, outer: Seat { place: 0, first: 0, count: places } }
     }
 
+    /// The binding of a thread that stays on its seat.
+    pub fn staying(outer: Seat) -> Binding {
+        Binding { bind: bind::MASTER, threads: 1, outer }
+    }
+
     /// The seat of thread `id`.
     pub fn seat(&self, id: u32) -> Seat {
         let Seat { place, first, count } = self.outer;
@@ -108,6 +113,27 @@ pub fn read(text: &str, topology: &Topology, allowed: &[u32]) -> Found {
         (Some(_), _) => Found::default(),
         (None, _) => finish(listed(text), allowed),
     }
+}
+
+/// The name that LLVM's library takes for a text that is no list of places: the one with which it
+/// begins, or `cores`.
+pub fn name_of(text: &str) -> &'static str {
+    const NAMES: [&str; 5] = ["threads", "cores", "sockets", "ll_caches", "numa_domains"];
+    let text = text.trim().to_ascii_lowercase();
+    NAMES.into_iter().find(|name| text.starts_with(name)).unwrap_or("cores")
+}
+
+/// The text in lower case if it is a name with or without a number, and by [`name_of`] if it is none
+/// and no list either; `None` for a list.
+pub fn named(text: &str) -> Option<String> {
+    let text = text.trim().to_ascii_lowercase();
+    let (name, count) =
+        text.split_once('(').map_or((text.as_str(), "1"), |(name, rest)| (name, rest.trim_end_matches(')')));
+    if listed(&text).is_ok() {
+        return None;
+    }
+    let is_whole = name.trim() == name_of(name) && count.trim().parse::<usize>().is_ok_and(|count| count > 0);
+    Some(if is_whole && text.contains('(') == text.ends_with(')') { text } else { name_of(&text).to_owned() })
 }
 
 /// Makes a place for each CPU that may be used.

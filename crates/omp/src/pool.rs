@@ -4,7 +4,7 @@ use crate::crowd::Crowd;
 use crate::settings::Settings;
 use crate::share::Work;
 use crate::tasks::Spare;
-use crate::team::{Context, Region, Team};
+use crate::team::{Context, Levels, Region, Team};
 use crate::threads::Threads;
 use crate::waits::{Waits, Why};
 use baton_machine::Ordering::{Relaxed, Release};
@@ -59,6 +59,12 @@ pub(crate) struct Thread<M: Machine> {
     pub(crate) busy: M::Atomic<u32>,
     /// How the next region binds its threads, by the numbers of `omp_proc_bind_t`; 0: not said.
     pub(crate) bind: Cell<u32>,
+    /// The numbers of threads of the next region and of those within it, if a list says them.
+    pub(crate) levels: Cell<Option<&'static Levels>>,
+    /// Whether this is an initial thread that is still to be bound to its place.
+    pub(crate) is_due: Cell<bool>,
+    /// The CPUs on which the thread ran before it was bound, if it is to run there again.
+    pub(crate) before: RefCell<Vec<u32>>,
     /// For each level of the thread's regions, the places of the threads in the last team that was
     /// shown; -1: a thread without a place.
     pub(crate) shown: RefCell<BTreeMap<u32, Vec<i32>>>,
@@ -67,8 +73,9 @@ pub(crate) struct Thread<M: Machine> {
 impl<M: Machine> Thread<M> {
     pub(crate) fn new(context: *mut Context<M>) -> Self {
         let (pools, alone, spare) = (RefCell::new(Vec::new()), Cell::new(None), Spare::default());
-        let (begun, busy, bind) = (Cell::new(0), M::Atomic::new(0), Cell::new(0));
-        Thread { context: Cell::new(context), pools, alone, spare, begun, busy, bind, shown: RefCell::default() }
+        let (begun, busy, bind, levels) = (Cell::new(0), M::Atomic::new(0), Cell::new(0), Cell::default());
+        let (is_due, before, shown) = (Cell::new(false), RefCell::default(), RefCell::default());
+        Thread { context: Cell::new(context), pools, alone, spare, begun, busy, bind, levels, is_due, before, shown }
     }
 }
 

@@ -5,7 +5,7 @@ use crate::places::{Binding, bind};
 use crate::pool::{Begin, Pool, Thread, Worker, send, work};
 use crate::settings::{Icv, NO_LIMIT, Settings};
 use crate::share::Work;
-use crate::team::{Context, Function, League, Region, Team};
+use crate::team::{Context, Function, Levels, Region, Team};
 use crate::threads::Threads;
 use crate::tool::Told;
 use crate::waits::Waits;
@@ -22,19 +22,17 @@ pub struct Runtime<M: Machine> {
     pub settings: Settings,
     /// CPUs of the machine.
     pub cpus: u32,
-    threads: Arc<dyn Threads>,
+    pub(crate) threads: Arc<dyn Threads>,
     /// The number of CPUs that the runtime's threads may use: those of the places, if there are
     /// any.
     usable: u32,
-    idle: Waits,
+    pub(crate) idle: Waits,
     /// The teams of all initial threads, if their number decides how threads wait; `None` if the
     /// user named policies.
-    crowd: Option<Owned<M, Crowd<M>>>,
+    pub(crate) crowd: Option<Owned<M, Crowd<M>>>,
     /// What is told of the tool outside of all regions, if there is a tool.
-    outside: OnceLock<Told>,
+    pub(crate) outside: OnceLock<Told>,
 }
-
-extern "C-unwind" fn no_region(_: *mut c_void) {}
 
 impl<M: Machine> Runtime<M> {
     /// A runtime with these settings and threads.
@@ -54,6 +52,35 @@ impl<M: Machine> Runtime<M> {
         self.thread().bind.set(bind);
     }
 
+    /// Sets the numbers of threads of the calling thread's next region and of the regions within it.
+    /// The caller asks for the first number itself.
+    pub fn inner_threads(&self, levels: &'static Levels) {
+        self.thread().levels.set(Some(levels));
+    }
+
+    /// The numbers of threads of the regions within the calling thread's next one, if a list says
+    /// them.
+    #[inline]
+    fn levels(thread: &Thread<M>, outer: &Context<M>) -> Option<&'static Levels> {
+        if thread.levels.get().is_none() && outer.region.levels.is_none() {
+            return None;
+        }
+        thread.levels.take().or(outer.region.levels).map(Levels::within)
+    }
+
+    /// Sets the number of threads of the regions within the next one, which is at `level`. Returns what
+    /// a list says of them.
+    #[inline]
+    fn inner(&self, thread: &Thread<M>, outer: &Context<M>, level: u32, threads: &mut u32) -> Option<&'static Levels> {
+        let levels = Self::levels(thread, outer);
+        let inner = match levels {
+            Some(levels) => Some(levels.threads),
+            None => self.settings.threads.get(level as usize).copied(),
+        };
+        *threads = inner.unwrap_or(*threads);
+        levels
+    }
+
     /// How the calling thread's next region of `threads` threads binds them: the number of the way
     /// in which regions that these threads begin bind theirs, and this region's binding.
     fn binding(&self, thread: &Thread<M>, outer: &Context<M>, threads: u32) -> (u32, Option<Binding>) {
@@ -61,18 +88,29 @@ impl<M: Machine> Runtime<M> {
         let asked = thread.bind.replace(bind::FALSE);
         let chosen = if own != bind::FALSE && asked != bind::FALSE { asked } else { own };
         let inner = self.settings.binds.get(outer.region.level as usize + 1).copied().unwrap_or(chosen);
-        (inner, outer.seat.map(|outer| Binding { bind: chosen, threads, outer }))
+        let binding = outer.seat.map(|outer| {
+            if thread.is_due.get() {
+                self.bind_due(thread);
+            }
+            Binding { bind: chosen, threads, outer }
+        });
+        (inner, binding)
     }
 
     /// Whether the team's threads are to be shown: if the user asks for it, and their number or their
     /// places differ from those of the last such team at this level.
     fn shows(&self, thread: &Thread<M>, level: u32, size: u32, binding: Option<Binding>) -> bool {
-        if !self.threads.shows(size) {
+        if !self.settings.shows || !self.threads.shows(size) {
             return false;
         }
         let place = |id| binding.map_or(-1, |binding| binding.seat(id).place as i32);
         let places: Vec<i32> = (0..size).map(place).collect();
-        let last = thread.shown.borrow_mut().insert(level, places.clone());
+        let mut shown = thread.shown.borrow_mut();
+        let last = shown.insert(level, places.clone());
+        if self.settings.llvms {
+            // LLVM's library compares with the thread's last region, whatever its level.
+            shown.retain(|other, _| *other == level);
+        }
         last != Some(places)
     }
 
@@ -82,12 +120,12 @@ impl<M: Machine> Runtime<M> {
     }
 
     #[inline]
-    fn thread(&self) -> &Thread<M> {
+    pub(crate) fn thread(&self) -> &Thread<M> {
         Self::known_thread().unwrap_or_else(|| self.adopt_outermost())
     }
 
     #[inline]
-    fn known_thread<'a>() -> Option<&'a Thread<M>> {
+    pub(crate) fn known_thread<'a>() -> Option<&'a Thread<M>> {
         let thread = core::ptr::with_exposed_provenance::<Thread<M>>(M::used_local()?.get(Use::OpenMp));
         // SAFETY: null, or the address that `adopt` or `work` stored for this thread, whose record
         // stays until the thread ends.
@@ -115,66 +153,8 @@ impl<M: Machine> Runtime<M> {
     }
 
     /// The number of places; `None` if threads are not bound.
-    fn places(&self) -> Option<u32> {
+    pub(crate) fn places(&self) -> Option<u32> {
         Some(self.settings.places.len() as u32).filter(|places| *places > 0)
-    }
-
-    /// The region that stands for being outside of all regions, for an initial thread or a worker
-    /// without a team.
-    fn outermost(&self) -> Region<M> {
-        Region {
-            function: no_region,
-            data: core::ptr::null_mut(),
-            level: 0,
-            active: 0,
-            icv: self.settings.icv,
-            shares: 0,
-            ring: 0,
-            barriers: 1,
-            busy: core::ptr::null(),
-            counted: false,
-            crowd: self.crowd.as_ref().map_or(core::ptr::null(), |crowd| &raw const **crowd),
-            league: League::default(),
-            waits: self.idle,
-            in_share: false,
-            binding: self.places().map(Binding::initial),
-            shown: false,
-            reductions: 0,
-            told: self.threads.tool().map(|tool| *self.outside.get_or_init(|| Told::outside(tool))),
-            outer: core::ptr::null(),
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn adopt_outermost(&self) -> &Thread<M> {
-        self.adopt(self.outermost())
-    }
-
-    /// Makes the calling thread an initial thread, which is in `region` first.
-    fn adopt(&self, mut region: Region<M>) -> &Thread<M> {
-        let team = Team::new(1, &self.settings).into_raw();
-        let thread = Owned::<M, _>::new(Thread::new(core::ptr::null_mut())).into_raw();
-        // SAFETY: made above.
-        let spare = unsafe {
-            region.busy = &raw const (*thread).busy;
-            &raw const (*thread).spare
-        };
-        self.crowd.iter().for_each(|crowd| crowd.join(region.busy));
-        // SAFETY: made above.
-        let context = Box::into_raw(Box::new(Context::new(unsafe { &*team }, region, 0, spare)));
-        // SAFETY: the record was made above, and no other thread knows it.
-        unsafe { (*thread).context.set(context) };
-        M::local().set(Use::OpenMp, thread.expose_provenance());
-        M::local().at_end(Use::OpenMp, ended::<M>);
-        // As in libgomp, an initial thread is bound to the first place.
-        self.settings.places.iter().take(1).for_each(|cpus| self.threads.bind(cpus));
-        region.told.iter().for_each(|told| told.tool().thread_begins(true));
-        // SAFETY: the context and the record were made above, and stay until the thread ends.
-        unsafe {
-            (*context).tell_initial(None);
-            &*thread
-        }
     }
 
     /// The calling thread's context.
@@ -287,7 +267,7 @@ impl<M: Machine> Runtime<M> {
         let team_ref = unsafe { &*team };
         let level = outer.region.level + 1;
         let mut icv = outer.icv.get();
-        icv.threads = self.settings.threads.get(level as usize).copied().unwrap_or(icv.threads);
+        let levels = self.inner(thread, outer, level, &mut icv.threads);
         let binding;
         (icv.bind, binding) = self.binding(thread, outer, size);
         let region = Region {
@@ -307,6 +287,7 @@ impl<M: Machine> Runtime<M> {
             in_share: share.is_some(),
             binding,
             shown: self.shows(thread, level, size, binding),
+            levels,
             reductions: register(size),
             told,
             outer,
@@ -382,6 +363,9 @@ impl<M: Machine> Runtime<M> {
         if size > 1 && place.region.counted {
             self.count_busy(place, |busy| busy - (size - 1));
         }
+        if self.settings.resets && place.region.level == 1 {
+            self.unbind(thread);
+        }
         thread.begun.set(thread.begun.get() - usize::from(size > 1));
         thread.context.set(place.region.outer.cast_mut());
         // SAFETY: `begin` made the context, and the team too if its size is 1; no thread uses them
@@ -402,90 +386,30 @@ impl<M: Machine> Runtime<M> {
     /// As for [`begin`](Runtime::begin).
     pub unsafe fn parallel(&self, function: Function, data: *mut c_void, asked: u32, share: Option<Work>) {
         // SAFETY: by contract.
+        unsafe { self.parallel_with(function, data, asked, share, &mut |_| 0) };
+    }
+
+    /// Does what [`parallel`](Runtime::parallel) does, with what
+    /// [`begin_with`](Runtime::begin_with) does.
+    ///
+    /// # Safety
+    /// As for [`begin`](Runtime::begin).
+    #[inline]
+    pub unsafe fn parallel_with(
+        &self,
+        function: Function,
+        data: *mut c_void,
+        asked: u32,
+        share: Option<Work>,
+        register: &mut dyn FnMut(u32) -> usize,
+    ) {
+        // SAFETY: by contract.
         unsafe {
-            self.begin(function, data, asked, share);
+            self.begin_with(function, data, asked, share, register);
             let mark = 0;
             self.context().tell_frame(&raw const mark);
             function(data);
             self.end();
-        }
-    }
-
-    /// Runs `body` in the calling thread as if it were an initial thread: outside of all regions.
-    /// `set` changes the variables with which `body` begins, at first a copy of the calling
-    /// thread's.
-    pub fn apart(&self, league: League, set: impl FnOnce(&mut Icv), body: impl FnOnce()) {
-        let thread = self.thread();
-        let outer = thread.context.get();
-        // SAFETY: the context stays until the thread itself ends its region.
-        let mut icv = unsafe { (*outer).icv.get() };
-        set(&mut icv);
-        let busy = Owned::<M, _>::new(M::Atomic::new(0));
-        self.crowd.iter().for_each(|crowd| crowd.join(busy.as_ptr()));
-        let region = Region { icv, league, busy: busy.as_ptr(), ..self.outermost() };
-        let team = Team::new(1, &self.settings);
-        let context = Context::new(&team, region, 0, &thread.spare);
-        thread.context.set((&raw const context).cast_mut());
-        // SAFETY: as above.
-        context.tell_initial(unsafe { (*outer).record() });
-        let mark = 0;
-        context.tell_frame(&raw const mark);
-        body();
-        // Tasks that `body` left for later are done before its context goes.
-        context.finish_tasks();
-        context.tell_end();
-        thread.context.set(outer);
-        self.crowd.iter().for_each(|crowd| crowd.leave(busy.as_ptr()));
-    }
-
-    /// Ends the workers of the calling thread, if the thread is outside of all regions, and returns
-    /// true. Within a region it does nothing and returns false.
-    pub fn pause(&self) -> bool {
-        // SAFETY: the context is used only here.
-        let outside = unsafe { self.context() }.region.level == 0 && self.thread().begun.get() == 0;
-        if outside {
-            self.release();
-        }
-        outside
-    }
-
-    /// Ends the workers of the calling thread. A later region starts new ones.
-    ///
-    /// # Panics
-    /// Panics if a region that the thread began has not ended.
-    pub fn release(&self) {
-        let thread = self.thread();
-        assert_eq!(thread.begun.get(), 0, "a region of the thread has not ended");
-        drop((thread.pools.take(), thread.alone.take()));
-        thread.spare.clear();
-    }
-
-    /// Called in a fork's child: forgets the calling thread's workers and the other initial
-    /// threads, which do not exist in the child.
-    ///
-    /// # Safety
-    /// The process is the child of a fork, and the calling thread is its only one.
-    pub unsafe fn forked(&self) {
-        let thread = Self::known_thread();
-        thread.into_iter().for_each(|thread| core::mem::forget(thread.pools.take()));
-        self.crowd.iter().for_each(|crowd| crowd.forked(&self.settings, thread.map(|thread| &raw const thread.busy)));
-    }
-}
-
-/// Called as an initial thread ends: ends its workers with it.
-fn ended<M: Machine>(word: usize) {
-    // SAFETY: `adopt` made the thread's record, its context and its team, and only this thread has
-    // them.
-    unsafe {
-        let thread = Owned::<M, Thread<M>>::from_raw(core::ptr::with_exposed_provenance_mut(word));
-        let context = Box::from_raw(thread.context.get());
-        context.tell_end();
-        context.region.told.iter().for_each(|told| told.tool().thread_ends());
-        context.region.crowd.as_ref().into_iter().for_each(|crowd| crowd.leave(&raw const thread.busy));
-        // If a task outside of any region has an event that is not fulfilled, the team stays for
-        // the thread that fulfils the event.
-        if context.team().tasks.not_done() == 0 {
-            drop(Owned::<M, _>::from_raw(context.team.cast_mut()));
         }
     }
 }

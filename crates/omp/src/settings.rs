@@ -77,6 +77,16 @@ pub struct Settings {
     pub tasks: TaskQueue,
     /// How many threads are woken for a new task.
     pub task_wakes: u32,
+    /// Whether a thread runs new tasks at once where many wait.
+    pub throttles: bool,
+    /// Whether LLVM's library is stood in for, where it differs from libgomp: an initial thread is
+    /// bound at its first region, a bad OMP_PLACES stands for places by name, and a team is shown if
+    /// it differs from its first thread's last one.
+    pub llvms: bool,
+    /// Whether teams may be shown.
+    pub shows: bool,
+    /// Whether an initial thread runs where it ran before, outside of its regions.
+    pub resets: bool,
     /// A ring of work-shares that has no room is followed by one of 2^`ring_growth` times as many
     /// slots; 0: threads wait for room.
     pub ring_growth: u32,
@@ -132,6 +142,10 @@ impl Settings {
             block_ns: None,
             tasks: TaskQueue::Team,
             task_wakes: 1,
+            throttles: true,
+            llvms: false,
+            shows: false,
+            resets: false,
             ring_growth: 0,
             binds: Vec::new(),
             places: Arc::new([]),
@@ -187,7 +201,7 @@ impl Settings {
             Some(())
         });
         take("OMP_DYNAMIC", &mut |text| flag(text).map(|on| icv.dynamic = on));
-        take("OMP_SCHEDULE", &mut |text| schedule(text).map(|schedule| icv.schedule = schedule));
+        take("OMP_SCHEDULE", &mut |text| schedule(text, &SCHEDULES).map(|schedule| icv.schedule = schedule));
         take("OMP_THREAD_LIMIT", &mut |text| text.parse::<NonZeroU32>().ok().map(|n| icv.limit = n.get()));
         take("OMP_PROC_BIND", &mut |text| {
             settings.binds = binds(text)?;
@@ -241,6 +255,12 @@ impl Settings {
                 _ => places::read_cpus(&text, &allowed),
             };
             note.into_iter().for_each(&mut warn);
+            if found.is_empty() && self.llvms && name == "OMP_PLACES" {
+                let name = places::name_of(&text);
+                warn(format!("OMP_PLACES: syntax error, using {name}."));
+                places = places::read(name, &topology, &allowed).places;
+                continue;
+            }
             if found.is_empty() {
                 warn(format!("Invalid value for environment variable {name}: {text}"));
             }
@@ -363,18 +383,21 @@ fn spin_count(text: &str) -> Option<u32> {
     text.parse::<u64>().ok().map(|n| n.min(u64::from(u32::MAX - 1)) as u32)
 }
 
-/// Reads a schedule in the form of OMP_SCHEDULE: `[monotonic:|nonmonotonic:]kind[,chunk]`.
-fn schedule(text: &str) -> Option<Schedule> {
+/// The kinds of schedules that OMP_SCHEDULE names.
+pub const SCHEDULES: [(&str, ScheduleKind); 4] = [
+    ("static", ScheduleKind::Static),
+    ("dynamic", ScheduleKind::Dynamic),
+    ("guided", ScheduleKind::Guided),
+    ("auto", ScheduleKind::Auto),
+];
+
+/// Reads a schedule of one of these kinds in the form of OMP_SCHEDULE:
+/// `[monotonic:|nonmonotonic:]kind[,chunk]`.
+pub fn schedule(text: &str, kinds: &[(&str, ScheduleKind)]) -> Option<Schedule> {
     let text = text.to_ascii_lowercase();
     let (modifier, rest) = text.split_once(':').map_or(("", text.as_str()), |(m, rest)| (m.trim(), rest));
     let (kind, chunk) = rest.split_once(',').map_or((rest, None), |(kind, chunk)| (kind, Some(chunk)));
-    let kind = match kind.trim() {
-        "static" => ScheduleKind::Static,
-        "dynamic" => ScheduleKind::Dynamic,
-        "guided" => ScheduleKind::Guided,
-        "auto" => ScheduleKind::Auto,
-        _ => return None,
-    };
+    let kind = kinds.iter().find(|(name, _)| *name == kind.trim())?.1;
     let monotonic = match modifier {
         "" => kind == ScheduleKind::Static,
         "monotonic" => true,

@@ -14,7 +14,7 @@
 //! A slot is closed by the bit [`CLOSED`] in the count of threads that have left it, before the last
 //! thread has: then that thread does not free the slot. The state follows the bit.
 
-use crate::space::{MOST_BY_RECIPROCAL, ScheduleKind, guided_chunk, reciprocal, share_by_reciprocal};
+use crate::space::{MOST_BY_RECIPROCAL, ScheduleKind, Trapezoid, guided_chunk, reciprocal, share_by_reciprocal};
 use crate::turns::Turns;
 use crate::waits::{Waits, Why};
 pub use crate::work::Work;
@@ -290,13 +290,17 @@ impl<M: Machine> Share<M> {
         (from < count).then(|| (from, count.min(from + stride)))
     }
 
-    /// Takes the next chunk of a guided loop, or of a dynamic loop whose counter an addition could
+    /// Takes the next chunk of a guided or trapezoidal loop, or of a dynamic loop whose counter an addition could
     /// overflow, as its first iteration and the one behind its last.
     #[inline]
     pub(crate) fn take(&self, work: &Work) -> Option<(u64, u64)> {
         let (chunk, threads) = (work.schedule.chunk, self.threads.into());
         match work.schedule.kind {
             ScheduleKind::Guided => self.exchange(work.space.count, |left| guided_chunk(left, chunk, threads)),
+            // Relaxed: as in `take_by`. The counter counts chunks.
+            ScheduleKind::Trapezoidal => {
+                Trapezoid::new(work.space.count, chunk, threads).chunk(self.next.fetch_add(1, Relaxed))
+            }
             _ => self.exchange(work.space.count, |left| chunk.max(1).min(left)),
         }
     }

@@ -36,6 +36,13 @@ impl Space {
         Space { start, end: start.wrapping_add(step.wrapping_mul(count)), step, count }
     }
 
+    /// The same values in blocks of `length` iterations, which schedules then hand out as they hand
+    /// out iterations; the step leads from one block to the next. The last block may be shorter.
+    pub fn in_blocks(self, length: u64) -> Space {
+        let length = length.clamp(1, self.count.max(1));
+        Space { step: self.step.wrapping_mul(length), count: self.count.div_ceil(length), ..self }
+    }
+
     /// The distance from one value of the loop variable to the next.
     pub fn step(&self) -> u64 {
         self.step
@@ -90,6 +97,9 @@ pub enum ScheduleKind {
     Guided,
     /// The runtime chooses; here it divides as for `Static`.
     Auto,
+    /// Each thread that asks gets the next chunk, and each chunk is shorter than the one before by
+    /// the same number of iterations. LLVM's library has it.
+    Trapezoidal,
 }
 
 /// A schedule and the size of its chunks; 0 means that none was given.
@@ -162,6 +172,45 @@ pub fn guided_chunk(left: u64, chunk: u64, threads: NonZeroU64) -> u64 {
     // The share is rounded up, so it is not 0. A division by this type needs no check.
     let share = left / threads + u64::from(left % threads != 0);
     share.max(chunk).min(left)
+}
+
+/// The chunks of a trapezoidal schedule: the first has an equal share of half the loop for each
+/// thread, the last `chunk` iterations.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Trapezoid {
+    count: u64,
+    first: u64,
+    /// By how many iterations a chunk is shorter than the one before.
+    less: u64,
+    /// The number of chunks that cover the loop.
+    chunks: u64,
+}
+
+impl Trapezoid {
+    pub(crate) fn new(count: u64, chunk: u64, threads: NonZeroU64) -> Trapezoid {
+        let last = chunk.max(1);
+        let first = (count / threads / 2).max(last);
+        // The mean of the lengths is half of `first + last`.
+        let chunks = (2 * u128::from(count)).div_ceil(u128::from(first) + u128::from(last)).max(2);
+        let less = u128::from(first - last) / (chunks - 1);
+        Trapezoid { count, first, less: less as u64, chunks: chunks as u64 }
+    }
+
+    /// The first iteration of chunk `at`, counted from 0; the loop's end if there is no such chunk.
+    fn start(&self, at: u64) -> u64 {
+        if at >= self.chunks {
+            return self.count;
+        }
+        let (at, first, less) = (u128::from(at), u128::from(self.first), u128::from(self.less));
+        let start = at * first - less * (at * at.saturating_sub(1) / 2);
+        start.min(u128::from(self.count)) as u64
+    }
+
+    /// Chunk `at`, as its first iteration and the one behind its last.
+    pub(crate) fn chunk(&self, at: u64) -> Option<(u64, u64)> {
+        let from = self.start(at);
+        (from < self.count).then(|| (from, self.start(at + 1)))
+    }
 }
 
 /// The most iterations of a loop for which [`share_by_reciprocal`] is exact.
@@ -240,6 +289,33 @@ mod tests {
         assert_eq!(guided_chunk(3, 0, four), 1);
         assert_eq!(guided_chunk(100, 30, four), 30);
         assert_eq!(guided_chunk(3, 30, four), 3);
+    }
+
+    #[test]
+    fn trapezoidal_chunks_shrink_evenly_and_cover_the_loop() {
+        let chunks = |count, chunk, threads| {
+            let all = Trapezoid::new(count, chunk, NonZeroU64::new(threads).unwrap());
+            (0..).map_while(|at| all.chunk(at)).collect::<Vec<_>>()
+        };
+        let lengths: Vec<u64> = chunks(1000, 1, 4).iter().map(|(from, to)| to - from).collect();
+        assert_eq!((&lengths[..3], lengths.len()), (&[125, 117, 109][..], 16));
+        for (count, chunk, threads) in [(0, 1, 2), (1, 1, 3), (7, 13, 2), (100, 13, 2), (1000, 1, 1), (4096, 5, 17)] {
+            let all = chunks(count, chunk, threads);
+            assert_eq!(all.first().map_or(0, |first| first.0), 0);
+            assert_eq!(all.last().map_or(0, |last| last.1), count, "{count} {chunk} {threads}");
+            assert!(all.windows(2).all(|two| two[0].1 == two[1].0));
+            assert!(all.iter().rev().skip(1).all(|(from, to)| to - from >= chunk));
+        }
+        assert_eq!(chunks(u64::MAX, 1 << 60, 1).last().unwrap().1, u64::MAX);
+    }
+
+    #[test]
+    fn blocks_are_handed_out_as_iterations_are() {
+        let space = Space::signed(10, 37, 1).in_blocks(4);
+        assert_eq!((space.count, space.step(), space.values(0, 2), space.values(6, 7)), (7, 4, (10, 18), (34, 37)));
+        let down = Space::signed(10, 0, -3).in_blocks(2);
+        assert_eq!((down.count, down.values(1, 2)), (2, (4, 0)));
+        assert_eq!(Space::signed(0, 0, 1).in_blocks(4).count, 0);
     }
 
     #[test]

@@ -54,12 +54,30 @@ pub struct Region<M: Machine> {
     pub binding: Option<Binding>,
     /// Whether each thread shows itself when it begins.
     pub shown: bool,
+    /// The numbers of threads of the regions within this one, if a list says them.
+    pub levels: Option<&'static Levels>,
     /// The address that was registered for reductions over the region's tasks, or zero.
     pub reductions: usize,
     /// The tool that is told of the region; `None`: there is no tool.
     pub told: Option<Told>,
     /// The context, in its own team, of the thread that began the region.
     pub outer: *const Context<M>,
+}
+
+/// The number of threads of the regions at a level, and of those within them.
+#[derive(Debug)]
+pub struct Levels {
+    /// The number for this level.
+    pub threads: u32,
+    /// The numbers for the next level; `None`: as for this one.
+    pub inner: Option<&'static Levels>,
+}
+
+impl Levels {
+    /// The numbers for the next level.
+    pub fn within(&'static self) -> &'static Levels {
+        self.inner.unwrap_or(self)
+    }
 }
 
 /// The place of an initial thread in a league of teams.
@@ -227,6 +245,8 @@ pub struct Context<M: Machine> {
     /// Whether the thread is in a loop that it leaves when it finds no chunk, without a call at the
     /// loop's end. Used by interfaces that have no such call.
     pub in_loop: Cell<bool>,
+    /// The step of that loop's variable, whether its iterations are handed out in blocks or not.
+    pub step: Cell<u64>,
     /// The number of tasks that the thread has begun and not ended, one inside the other.
     pub depth: Cell<u32>,
     /// What the thread needs for tasks.
@@ -312,6 +332,7 @@ impl<M: Machine> Context<M> {
             in_order: Cell::new(false),
             turn: Cell::new(0),
             in_loop: Cell::new(false),
+            step: Cell::new(0),
             depth: Cell::new(0),
             tasks: Tasks {
                 current: Cell::new(core::ptr::null()),

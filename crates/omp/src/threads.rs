@@ -24,6 +24,11 @@ pub trait Threads: Send + Sync + 'static {
         let _ = cpus;
     }
 
+    /// The CPUs that the calling thread may run on; none if that is not known.
+    fn allowed(&self) -> Vec<u32> {
+        Vec::new()
+    }
+
     /// Whether [`show`](Threads::show) is to be called by the threads of a region of `threads`.
     fn shows(&self, threads: u32) -> bool {
         let _ = threads;
@@ -64,5 +69,9 @@ impl Threads for NativeThreads {
 
     fn bind(&self, cpus: &[u32]) {
         let _ = baton_machine::discover::stay_on(cpus);
+    }
+
+    fn allowed(&self) -> Vec<u32> {
+        baton_machine::discover::allowed_cpus()
     }
 }

@@ -223,7 +223,7 @@ impl<M: Machine> Context<M> {
         // The usual kinds first.
         let chunk = match work.schedule.kind {
             ScheduleKind::Static | ScheduleKind::Auto => self.take_static(),
-            ScheduleKind::Guided | ScheduleKind::Dynamic => self.share().take(work),
+            ScheduleKind::Guided | ScheduleKind::Dynamic | ScheduleKind::Trapezoidal => self.share().take(work),
         };
         let (from, to) = chunk?;
         Some(work.space.values(from, to))
@@ -235,7 +235,7 @@ impl<M: Machine> Context<M> {
         match work.schedule.kind {
             ScheduleKind::Static | ScheduleKind::Auto => self.take_static(),
             ScheduleKind::Dynamic if work.stride != 0 => self.share().take_by(work.stride, work.space.count),
-            ScheduleKind::Dynamic | ScheduleKind::Guided => self.share().take(work),
+            ScheduleKind::Dynamic | ScheduleKind::Guided | ScheduleKind::Trapezoidal => self.share().take(work),
         }
     }
 

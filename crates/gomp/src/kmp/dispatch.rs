@@ -22,29 +22,56 @@ const ORDERED: i32 = 64;
 const NONMONOTONIC: i32 = 160;
 const NONMONOTONIC_ORDERED: i32 = 192;
 
-/// The schedule that the compiler's number stands for, and whether the loop is ordered.
-fn schedule(number: i32, chunk: u64) -> (Schedule, bool) {
+/// A loop's schedule, as the compiler's number says it.
+struct Said {
+    schedule: Schedule,
+    ordered: bool,
+    /// The iterations that are handed out together: more than one in loops whose chunks are
+    /// multiples of the width of a vector.
+    block: u64,
+}
+
+/// What the compiler's number and chunk stand for.
+fn said(number: i32, chunk: u64) -> Said {
     let number = number & !statics::MODIFIERS;
     let groups = [NONMONOTONIC_ORDERED, NONMONOTONIC, ORDERED, PLAIN];
     let group = groups.into_iter().find(|group| number > *group).unwrap_or(PLAIN);
-    let schedule = match number - group {
+    let chunk = chunk.max(1);
+    let (schedule, block) = match number - group {
         // Static in chunks.
-        1 => of(ScheduleKind::Static, chunk.max(1)),
+        1 => (of(ScheduleKind::Static, chunk), 1),
         // Dynamic, and static with stealing.
-        3 | 12 => of(ScheduleKind::Dynamic, chunk.max(1)),
-        // Guided in its variants, and trapezoidal.
-        4 | 7 | 10 | 11 | 14 => of(ScheduleKind::Guided, chunk.max(1)),
-        5 | 15 => runtime_schedule(),
+        3 | 12 => (of(ScheduleKind::Dynamic, chunk), 1),
+        // Guided in its variants.
+        4 | 10 | 11 => (of(ScheduleKind::Guided, chunk), 1),
+        5 => (runtime_schedule(), 1),
+        7 => (of(ScheduleKind::Trapezoidal, chunk), 1),
+        // Static without chunks, guided, and as the user says: in vectors, of which `chunk` is the
+        // width.
+        13 => (of(ScheduleKind::Static, 0), chunk),
+        14 => (of(ScheduleKind::Guided, 1), chunk),
+        15 => in_vectors(runtime_schedule(), chunk),
         // Static without chunks: the compiler passes a chunk of 1 nevertheless.
-        _ => of(ScheduleKind::Static, 0),
+        _ => (of(ScheduleKind::Static, 0), 1),
     };
-    (schedule, group == ORDERED || group == NONMONOTONIC_ORDERED)
+    Said { schedule, ordered: group == ORDERED || group == NONMONOTONIC_ORDERED, block }
+}
+
+/// The schedule whose chunks are counted in vectors of `width` iterations, and the iterations of
+/// each block that it hands out: a chunk of the user's.
+fn in_vectors(schedule: Schedule, width: u64) -> (Schedule, u64) {
+    match schedule.chunk {
+        0 => (schedule, width),
+        chunk => (of(schedule.kind, 1), chunk.saturating_mul(width)),
+    }
 }
 
 fn begin(space: Space, number: i32, chunk: u64) {
     let place = place();
     leave(place);
-    let (schedule, ordered) = schedule(number, chunk);
+    let Said { schedule, ordered, block } = said(number, chunk);
+    place.step.set(space.step());
+    let space = if block == 1 { space } else { space.in_blocks(block) };
     place.enter(|| Work { space, schedule, ordered, ..Work::default() });
     place.in_loop.set(true);
     tell(place, BEGIN);
@@ -72,7 +99,7 @@ fn next(place: &Context<Native>) -> Option<(u64, u64, bool)> {
         return None;
     };
     let space = place.space();
-    Some((from, end.wrapping_sub(space.step()), space.ends_with(end)))
+    Some((from, end.wrapping_sub(place.step.get()), space.ends_with(end)))
 }
 
 macro_rules! loops {
@@ -105,7 +132,7 @@ macro_rules! loops {
             let Some((from, to, is_last)) = next(place) else { return 0 };
             if place.record().is_some() {
                 let kind = WorkKind::of_loop(place.work.get().schedule.kind);
-                let step = place.space().step() as i64;
+                let step = place.step.get() as i64;
                 ompt::constructs::chunk(place, kind, from, count($number::narrow(from), $number::narrow(to), step));
             }
             // SAFETY: the compiler passes the addresses of its own variables; `last` and `stride`
@@ -114,7 +141,7 @@ macro_rules! loops {
                 lower.write($number::narrow(from));
                 upper.write($number::narrow(to));
                 if !stride.is_null() {
-                    stride.write(place.space().step() as $signed);
+                    stride.write(place.step.get() as $signed);
                 }
                 if !last.is_null() {
                     last.write(i32::from(is_last));
@@ -167,7 +194,7 @@ mod tests {
     #[test]
     fn numbers_of_schedules_have_modifiers_and_groups() {
         let kind = |number: i32| {
-            let (Schedule { kind, chunk, .. }, ordered) = schedule(number, 4);
+            let Said { schedule: Schedule { kind, chunk, .. }, ordered, .. } = said(number, 4);
             (kind, chunk, ordered)
         };
         assert_eq!(kind(33), (ScheduleKind::Static, 4, false));
@@ -178,5 +205,14 @@ mod tests {
         assert_eq!(kind(67), (ScheduleKind::Dynamic, 4, true));
         assert_eq!(kind(163), (ScheduleKind::Dynamic, 4, false));
         assert_eq!(kind(195), (ScheduleKind::Dynamic, 4, true));
+        assert_eq!(kind(39), (ScheduleKind::Trapezoidal, 4, false));
+    }
+
+    #[test]
+    fn loops_over_vectors_hand_out_blocks_of_their_width() {
+        let block = |number: i32| (said(number, 8).schedule.chunk, said(number, 8).block);
+        assert_eq!([block(33), block(45), block(46)], [(8, 1), (0, 8), (1, 8)]);
+        assert_eq!(in_vectors(of(ScheduleKind::Dynamic, 3), 4), (of(ScheduleKind::Dynamic, 1), 12));
+        assert_eq!(in_vectors(of(ScheduleKind::Static, 0), 4), (of(ScheduleKind::Static, 0), 4));
     }
 }

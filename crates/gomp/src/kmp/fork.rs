@@ -3,13 +3,15 @@
 #![allow(clippy::missing_safety_doc, reason = "the compiler calls these; LLVM documents the interface")]
 
 use crate::environment::{Environment, environment};
-use crate::kmp::ident::{Ident, number};
-use crate::kmp::pushed;
+use crate::kmp::ident::{Ident, error, number};
+use crate::kmp::pushed::{self, Strict};
 use crate::ompt;
 use crate::process::{has_tool, place, runtime};
+use baton_omp::places::Binding;
 use baton_omp::settings::{Icv, NO_LIMIT};
 use baton_omp::team::League;
 use core::ffi::c_void;
+use std::ffi::CString;
 
 /// A function that clang outlined. It takes the addresses of two numbers and then the region's
 /// words; only [`invoke`] calls it.
@@ -144,18 +146,40 @@ unsafe extern "C-unwind" fn region(data: *mut c_void) {
 }
 
 unsafe extern "C-unwind" fn fork(
-    _at: *const Ident,
+    at: *const Ident,
     count: i32,
     function: Outlined,
     registers: *const usize,
     stack: *const usize,
 ) {
-    let threads = pushed::threads();
+    let (threads, strict) = pushed::threads();
     // SAFETY: the compiler passed `count` words for this function.
     unsafe {
         let mut call = Call::new(function, count, registers, stack);
-        runtime().parallel(region, (&raw mut call).cast(), threads, None);
+        match strict {
+            None => runtime().parallel(region, (&raw mut call).cast(), threads, None),
+            Some(strict) => exactly(strict, at, &mut call, threads),
+        }
     }
+}
+
+/// Runs a region that must have exactly `threads` threads; says so if it has fewer.
+///
+/// # Safety
+/// Clang outlined the call's function for its words.
+#[cold]
+unsafe fn exactly(strict: Strict, at: *const Ident, call: &mut Call, threads: u32) {
+    let mut tell = |size: u32| {
+        let own = CString::new(format!("a region must have {threads} threads and gets {size}")).unwrap_or_default();
+        let message = if strict.message.is_null() { own.as_ptr() } else { strict.message };
+        if size < threads {
+            // SAFETY: the place is the compiler's, and the message a string.
+            unsafe { error(at, strict.severity, message) };
+        }
+        0
+    };
+    // SAFETY: by contract.
+    unsafe { runtime().parallel_with(region, core::ptr::from_mut(call).cast(), threads, None, &mut tell) };
 }
 
 unsafe extern "C-unwind" fn in_place(_: *mut c_void) {}
@@ -202,6 +226,8 @@ struct Teams {
     teams: u32,
     /// The threads that a team may have.
     threads: u32,
+    /// How the teams' initial threads are bound; `None`: they are not.
+    binding: Option<Binding>,
 }
 
 impl Teams {
@@ -215,7 +241,8 @@ impl Teams {
         // Without a limit, the teams share out the CPUs.
         let share = (runtime().cpus / teams).clamp(1, icv.threads.max(1));
         let threads = first([limit, Environment::get(&set.teams_limit)], share).min(icv.limit).max(1);
-        Teams { call, teams, threads }
+        let binding = place().seat.map(|outer| Binding { bind: set.teams_bind, threads: teams, outer });
+        Teams { call, teams, threads, binding }
     }
 
     /// Runs one team's initial thread.
@@ -228,7 +255,9 @@ impl Teams {
             icv.threads = icv.threads.min(self.threads);
         };
         // SAFETY: by contract.
-        runtime().apart(League { team, teams: self.teams }, set, || unsafe { self.call.run() });
+        let seat = self.binding.map(|binding| binding.seat(team));
+        // SAFETY: by contract.
+        runtime().apart(League { team, teams: self.teams }, seat, set, || unsafe { self.call.run() });
     }
 }
 
@@ -254,6 +283,9 @@ unsafe extern "C-unwind" fn fork_teams(
     unsafe {
         let mut league = Teams::announced(Call::new(function, count, registers, stack));
         let teams = league.teams;
+        if let Some(binding) = league.binding {
+            runtime().proc_bind(binding.bind);
+        }
         if has_tool() {
             ompt::thread::set_next(ompt::tasks::LEAGUE, Vec::new());
         }

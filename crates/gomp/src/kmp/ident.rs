@@ -1,8 +1,9 @@
 //! What most calls begin with: where they stand in the source, and the thread's number.
 
-use crate::ompt::{Sync, WorkKind};
+use crate::ompt::{self, Sync, WorkKind};
+use crate::process::has_tool;
 use baton_machine::{Machine, Native};
-use core::ffi::c_char;
+use core::ffi::{CStr, c_char};
 
 /// LLVM's `ident_t`: a place in the program's source, and what the compiler says about it.
 #[repr(C)]
@@ -44,6 +45,35 @@ pub(crate) fn work_at(at: *const Ident) -> WorkKind {
         flags if flags & SECTIONS != 0 => WorkKind::Sections,
         flags if flags & DISTRIBUTE != 0 => WorkKind::Distribute,
         _ => WorkKind::LoopStatic,
+    }
+}
+
+/// The severity of an `error` directive that ends the program.
+const FATAL: i32 = 2;
+
+/// Prints a message for a place of the program, and ends the program if the severity says so.
+///
+/// # Safety
+/// The place is the compiler's, or null, and the message is a string, or null.
+pub(crate) unsafe fn error(at: *const Ident, severity: i32, message: *const c_char) {
+    if has_tool() {
+        // SAFETY: the compiler passes a string, or null.
+        let length = if message.is_null() { 0 } else { unsafe { CStr::from_ptr(message) }.count_bytes() };
+        ompt::constructs::error(severity, message, length);
+    }
+    let text = |text: *const c_char| {
+        // SAFETY: the compiler passes strings, or null.
+        (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned())
+    };
+    // SAFETY: the compiler passes its own description, or null.
+    let place = text(unsafe { at.as_ref() }.map_or(core::ptr::null(), |at| at.source));
+    // The place is `;FILE;FUNCTION;LINE;COLUMN;;`.
+    let mut parts = place.as_deref().unwrap_or("").split(';').skip(1);
+    let (file, _, line) = (parts.next().unwrap_or(""), parts.next(), parts.next().unwrap_or(""));
+    let message = text(message).unwrap_or_else(|| "error directive encountered".to_owned());
+    eprintln!("libbaton_gomp: {file}:{line}: {message}");
+    if severity == FATAL {
+        std::process::exit(1);
     }
 }
 

@@ -6,7 +6,7 @@
 use crate::cancel::GOMP_cancellation_point;
 use crate::environment::{environment, stack};
 use crate::kmp::cancel;
-use crate::kmp::ident::{Ident, number};
+use crate::kmp::ident::{Ident, error, number};
 use crate::ompt;
 use crate::process::{has_tool, place, runtime};
 use crate::target;
@@ -54,7 +54,7 @@ pub extern "C" fn __kmpc_in_parallel(_at: *const Ident) -> i32 {
 /// The value of OMP_TARGET_OFFLOAD in LLVM's order: disabled, default, mandatory.
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_get_target_offload() -> i32 {
-    [1, 2, 0][environment().offload]
+    [1, 2, 0][environment().offload()]
 }
 
 #[unsafe(no_mangle)]
@@ -62,30 +62,10 @@ pub extern "C" fn __kmpc_pause_resource(kind: i32) -> i32 {
     target::omp_pause_resource_all(kind)
 }
 
-/// The severity of an `error` directive that ends the program.
-const FATAL: i32 = 2;
-
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __kmpc_error(at: *const Ident, severity: i32, message: *const c_char) {
-    if has_tool() {
-        // SAFETY: the compiler passes a string, or null.
-        let length = if message.is_null() { 0 } else { unsafe { CStr::from_ptr(message) }.count_bytes() };
-        ompt::constructs::error(severity, message, length);
-    }
-    let text = |text: *const c_char| {
-        // SAFETY: the compiler passes strings, or null.
-        (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned())
-    };
-    // SAFETY: the compiler passes its own description, or null.
-    let place = text(unsafe { at.as_ref() }.map_or(core::ptr::null(), |at| at.source));
-    // The place is `;FILE;FUNCTION;LINE;COLUMN;;`.
-    let mut parts = place.as_deref().unwrap_or("").split(';').skip(1);
-    let (file, _, line) = (parts.next().unwrap_or(""), parts.next(), parts.next().unwrap_or(""));
-    let message = text(message).unwrap_or_else(|| "error directive encountered".to_owned());
-    eprintln!("libbaton_gomp: {file}:{line}: {message}");
-    if severity == FATAL {
-        std::process::exit(1);
-    }
+    // SAFETY: the compiler passes its own description, or null, and a string, or null.
+    unsafe { error(at, severity, message) };
 }
 
 /// `omp_get_schedule` at LLVM's version. If OMP_SCHEDULE is static without a modifier, GCC's says that
@@ -196,12 +176,19 @@ pub extern "C" fn kmp_set_library_throughput() {
     kmp_set_library(THROUGHPUT);
 }
 
-/// Settings are read before `main`, so they cannot be set by a text later.
+/// Sets variables as if the environment had them: a text of `NAME=VALUE`, or several with `|`
+/// between them. It does so for OMP_TARGET_OFFLOAD; of other variables it says that they are to be
+/// set in the environment.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kmp_set_defaults(text: *const c_char) {
     // SAFETY: the program passes a string.
     let text = unsafe { CStr::from_ptr(text) }.to_string_lossy();
-    warn(&format!("kmp_set_defaults has no effect: set `{text}` in the environment"));
+    for part in text.split('|') {
+        match part.split_once('=').map(|(name, value)| (name.trim(), value)) {
+            Some(("OMP_TARGET_OFFLOAD" | "KMP_TARGET_OFFLOAD", value)) => environment().set_offload(value),
+            _ => warn(&format!("kmp_set_defaults has no effect: set `{part}` in the environment")),
+        }
+    }
 }
 
 #[unsafe(no_mangle)]

@@ -99,6 +99,7 @@ pub(crate) enum WorkKind {
     LoopStatic = 10,
     LoopDynamic = 11,
     LoopGuided = 12,
+    LoopOther = 13,
 }
 
 impl WorkKind {
@@ -108,6 +109,7 @@ impl WorkKind {
             ScheduleKind::Static | ScheduleKind::Auto => WorkKind::LoopStatic,
             ScheduleKind::Dynamic => WorkKind::LoopDynamic,
             ScheduleKind::Guided => WorkKind::LoopGuided,
+            ScheduleKind::Trapezoidal => WorkKind::LoopOther,
         }
     }
 }

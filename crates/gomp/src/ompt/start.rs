@@ -72,12 +72,21 @@ unsafe fn function(symbol: *mut c_void) -> Option<StartTool> {
     (!symbol.is_null()).then(|| unsafe { core::mem::transmute::<*mut c_void, StartTool>(symbol) })
 }
 
+impl Asked {
+    fn may_have_tool(&self) -> bool {
+        !self.disabled && (!self.libraries.is_empty() || in_process().is_some())
+    }
+}
+
+/// Whether a tool may be started.
+pub(crate) fn may_be(get: impl Fn(&str) -> Option<String>) -> bool {
+    Asked::read(get).is_ok_and(|asked| asked.may_have_tool())
+}
+
 /// Looks whether a tool may be started. Called once, before any thread calls the runtime.
 pub(crate) fn look(get: impl Fn(&str) -> Option<String>, warn: impl Fn(&str)) {
     match Asked::read(get) {
-        Ok(asked) => {
-            ON.store(!asked.disabled && (!asked.libraries.is_empty() || in_process().is_some()), Ordering::Relaxed)
-        }
+        Ok(asked) => ON.store(asked.may_have_tool(), Ordering::Relaxed),
         Err(error) => warn(&error),
     }
 }

@@ -130,13 +130,15 @@ impl<M: Machine> Context<M> {
     #[inline]
     fn is_full(&self, kind: Kind) -> bool {
         let team = self.team();
-        let wide = PER_THREAD.saturating_mul(team.size);
-        if self.room() == 0 {
-            return team.tasks.not_done() > wide;
+        let room = self.room();
+        if room == 0 {
+            return team.tasks.not_done() > team.tasks.most(team.size);
         }
+        // Without throttling, `room` is the greatest number.
+        let wide = PER_THREAD.saturating_mul(team.size).max(room);
         // The tasks of a taskloop make no tasks, and those of an implicit task seldom do: while their
         // maker runs one of them, the other threads need tasks that wait.
-        let room = if kind == Kind::OfLoop || self.is_in_implicit() { wide } else { self.room() };
+        let room = if kind == Kind::OfLoop || self.is_in_implicit() { wide } else { room };
         // Relaxed: the result is only a hint.
         self.list().ready.load(Relaxed) >= room
     }

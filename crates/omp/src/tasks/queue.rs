@@ -50,6 +50,8 @@ pub struct Queue<M: Machine> {
     pub(crate) pending: M::Atomic<u32>,
     /// How many threads are woken for a new task.
     pub(crate) wakes: u32,
+    /// Whether a thread runs new tasks at once where many wait.
+    throttles: bool,
     /// The number of threads that found no task at the end of a group, and sleep or are about to. It
     /// is read at each task that is made in a group, and seldom changes.
     pub(crate) sleepers: Apart<M::Atomic<u32>>,
@@ -139,7 +141,8 @@ impl<M: Machine> Queue<M> {
         let steals = settings.tasks == TaskQueue::Steal && threads > 1;
         let lists = steals.then(|| Owned::new(Lists::new(settings, threads)));
         let (pending, sleepers) = (M::Atomic::new(0), Apart(M::Atomic::new(0)));
-        Queue { first: List::new(settings), pending, wakes: settings.task_wakes, sleepers, lists }
+        let (wakes, throttles) = (settings.task_wakes, settings.throttles);
+        Queue { first: List::new(settings), pending, wakes, throttles, sleepers, lists }
     }
 
     /// The address by which a checker of races knows the ends of all tasks.
@@ -157,7 +160,18 @@ impl<M: Machine> Queue<M> {
     pub(crate) fn room(&self, threads: u32) -> u32 {
         // A few waiting tasks are enough where each stolen task makes its own. More would be put
         // into the list and taken out for nothing.
-        if self.lists.is_some() { PER_THREAD.min(threads.saturating_mul(4)) } else { 0 }
+        match self.lists {
+            None => 0,
+            Some(_) if self.throttles => PER_THREAD.min(threads.saturating_mul(4)),
+            Some(_) => u32::MAX,
+        }
+    }
+
+    /// The number of tasks of a single queue that are not done at which further tasks run at once,
+    /// in a team of `threads`.
+    pub(crate) fn most(&self, threads: u32) -> u32 {
+        // Without throttling: as far as [`NOT_DONE`] counts, with a thread's last task each.
+        if self.throttles { PER_THREAD.saturating_mul(threads) } else { NOT_DONE / 2 }
     }
 
     /// The tally of `thread`; `None` if the team has a single queue.

@@ -213,6 +213,7 @@ impl<M: Machine> Bare<M> {
             in_share: false,
             binding: None,
             shown: false,
+            levels: None,
             reductions: 0,
             told: None,
             outer: core::ptr::null(),
