@@ -199,9 +199,9 @@ extern "C" fn child() {
 
 /// Whether the environment is read before `main`. Under the name of LLVM's library it is read when
 /// the program calls the library first, as there: `main` may set variables before. A tool, and a
-/// variable of Baton's, are looked at in any case before the program runs.
+/// variable `BATON_OMP_*`, are looked at in any case before the program runs.
 fn reads_at_once() -> bool {
-    let ours = || std::env::vars_os().any(|(name, _)| name.as_encoded_bytes().starts_with(b"BATON_"));
+    let ours = || std::env::vars_os().any(|(name, _)| name.as_encoded_bytes().starts_with(b"BATON_OMP_"));
     !is_llvms() || ours() || ompt::start::may_be(variable)
 }
 
