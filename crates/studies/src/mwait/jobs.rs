@@ -177,7 +177,9 @@ fn beside() -> Vec<Case> {
         add(Load::UnequalTasks { work: work * DELAY }, arm, "", SPIN, 1);
     }
     for load in [LOCK, TASKS] {
-        BESIDE.iter().for_each(|&arm| add(load, arm, "", SPIN, 1));
+        // The runtime takes its lock from the registry, which lacks the one as printed.
+        let runs = |arm: &&Arm| load == LOCK || **arm != Arm::Printed;
+        BESIDE.iter().filter(runs).for_each(|&arm| add(load, arm, "", SPIN, 1));
         let of_locks = |group, name| ["MWAIT's exit", "directory"].contains(&group) || name == FREE;
         let shown = CHANGES.iter().filter(|(group, name, _)| load == TASKS || of_locks(*group, *name));
         for ((_, change, _), arm) in shown.flat_map(|change| [(change, Arm::Original), (change, Arm::New)]) {

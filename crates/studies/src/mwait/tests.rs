@@ -89,6 +89,14 @@ fn every_claim_has_a_verdict_and_every_miss_its_reason() {
     }
 }
 
+/// Only threads that contend for a lock can be made for one that no registry has.
+#[test]
+fn the_lock_as_printed_runs_where_no_runtime_takes_it_by_name() {
+    let printed: Vec<_> =
+        super::jobs::cases(Extent::Full).into_iter().filter(|case| case.arm == Arm::Printed).collect();
+    assert!(!printed.is_empty() && printed.iter().all(|case| case.load == LOCK), "{printed:?}");
+}
+
 /// Under libgomp's mutex tasks vary from seed to seed, so that they have many; a choice beside the
 /// paper's has the first of them.
 #[test]

@@ -27,7 +27,7 @@ fn beside(results: &Results<'_>, load: Load) -> String {
     let over = |arm| said(results.ratio(most, [arm, Arm::New], time));
     format!(
         "`spin budget`: {}; {SPIN} is libgomp's. Over the mutex that sleeps at once: {}, over the ticket spinlock: {}, over a mutex that tries at each turn: {}. `MWAIT's exit`: {} at 50 cycles, {} at \
-         20,000. `{FREE}`: {}. `directory`: {} with 2 cores by name, {} with 1. 1spinner that polls takes {} times the time of 1spinner with MWAIT, 1spinner as printed {} times",
+         20,000. `{FREE}`: {}. `directory`: {} with 2 cores by name, {} with 1. 1spinner that polls takes {} times the time of 1spinner with MWAIT",
         spins.join(", "),
         over(Arm::Pthread),
         over(Arm::Ticket),
@@ -38,7 +38,6 @@ fn beside(results: &Results<'_>, load: Load) -> String {
         changed("names 2 cores, else asks all"),
         changed("names 1 core, else asks all"),
         over(Arm::NewPolls),
-        over(Arm::Printed),
     )
 }
 
