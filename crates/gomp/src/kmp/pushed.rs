@@ -118,7 +118,7 @@ pub unsafe extern "C" fn __kmpc_push_num_threads_list(at: *const Ident, thread: 
 /// it asks for; those within it need not.
 ///
 /// # Safety
-/// As there.
+/// `list` has `length` numbers, and `message` is null or a string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __kmpc_push_num_threads_list_strict(
     at: *const Ident,

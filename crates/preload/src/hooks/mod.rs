@@ -13,5 +13,5 @@ pub mod real;
 pub mod registered_code;
 mod table;
 
-pub(crate) use table::call;
 pub use table::{Code, STUBS, pass_through, slot};
+pub(crate) use table::{call, with_site};

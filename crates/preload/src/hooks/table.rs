@@ -87,6 +87,28 @@ macro_rules! call {
 }
 pub(crate) use call;
 
+/// Declares a shim for a function of six arguments: the stub left the call site in rax, and the
+/// function gets it as its seventh argument, on the stack.
+macro_rules! with_site {
+    ($shim:ident $function:path) => {
+        #[unsafe(naked)]
+        unsafe extern "C-unwind" fn $shim() {
+            core::arch::naked_asm!(
+                ".cfi_startproc",
+                "push rax",
+                ".cfi_adjust_cfa_offset 8",
+                "call {function}",
+                "add rsp, 8",
+                ".cfi_adjust_cfa_offset -8",
+                "ret",
+                ".cfi_endproc",
+                function = sym $function,
+            );
+        }
+    };
+}
+pub(crate) use with_site;
+
 /// Declares exported functions, each with the register that receives the call site: the one after
 /// its arguments.
 macro_rules! hooks {

@@ -6,12 +6,13 @@ use crate::hooks::{Code, slot};
 
 macro_rules! passes {
     ($($name:ident $site:literal,)*) => {
+        /// The jumps, which leave all arguments as they are.
         #[allow(non_snake_case)]
-        mod jump {
+        pub(super) mod jump {
             use super::late;
             $(
                 #[unsafe(naked)]
-                pub(super) unsafe extern "C-unwind" fn $name() {
+                pub(in crate::omp) unsafe extern "C-unwind" fn $name() {
                     core::arch::naked_asm!(
                         // Saves the six argument registers; rax keeps the stack aligned.
                         "push rdi",

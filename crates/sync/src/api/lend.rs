@@ -105,7 +105,7 @@ where
 /// Drops the values of two pieces, those of the second one too if a destructor in the first one panics.
 ///
 /// # Safety
-/// The pieces have values that nobody else uses or drops.
+/// The pieces have values, and no other code uses or drops these values.
 unsafe fn drop_pieces<T>([first, second]: [*mut [T]; 2]) {
     struct Rest<T>(*mut [T]);
     impl<T> Drop for Rest<T> {

@@ -75,7 +75,7 @@ impl<'a, M: Machine, T: Send + 'static> Places<'a, M, T> {
     /// Moves the item out of place `i`.
     ///
     /// # Safety
-    /// As [`Places::look`], and nobody uses the item in the place again.
+    /// As [`Places::look`]. The item is not used in its place again.
     #[inline(always)]
     pub unsafe fn take(&self, i: usize) -> T {
         // SAFETY: guaranteed by the caller.

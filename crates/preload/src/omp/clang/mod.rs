@@ -14,25 +14,3 @@
 pub(super) mod critical;
 pub(super) mod regions;
 pub(super) mod tasks;
-
-/// Declares a naked function that adds the call site, which the stub left in rax, as the seventh
-/// argument to the six in registers.
-macro_rules! with_site {
-    ($shim:ident $function:path) => {
-        #[unsafe(naked)]
-        unsafe extern "C-unwind" fn $shim() {
-            core::arch::naked_asm!(
-                ".cfi_startproc",
-                "push rax",
-                ".cfi_adjust_cfa_offset 8",
-                "call {function}",
-                "add rsp, 8",
-                ".cfi_adjust_cfa_offset -8",
-                "ret",
-                ".cfi_endproc",
-                function = sym $function,
-            );
-        }
-    };
-}
-pub(super) use with_site;

@@ -5,8 +5,7 @@
 use super::super::interface::Ident;
 use super::super::regions::at_barrier;
 use super::super::{late, team};
-use super::with_site;
-use crate::hooks::{Code, slot};
+use crate::hooks::{Code, slot, with_site};
 use crate::thread::{Function, Region};
 use baton_trace::Construct;
 use core::ffi::{c_int, c_void};

@@ -10,10 +10,9 @@
 
 use super::super::interface::{Entry, Ident, Task};
 use super::super::tasks::waiting;
-use super::super::{late, team};
-use super::with_site;
+use super::super::{late, pass, team};
 use crate::events;
-use crate::hooks::{Code, slot};
+use crate::hooks::{Code, slot, with_site};
 use crate::thread::{self, Function, Region};
 use core::ffi::{c_int, c_void};
 
@@ -185,10 +184,9 @@ unsafe extern "C" fn forget(task: *mut Task) {
     }
 }
 
-/// Declares a naked function that makes a task an unrecorded one, and then jumps to the runtime's
-/// function with all arguments as they were.
+/// Declares a naked function that makes a task an unrecorded one, and then passes the call on.
 macro_rules! unrecorded {
-    ($shim:ident $late:ident) => {
+    ($shim:ident $name:ident) => {
         #[unsafe(naked)]
         unsafe extern "C-unwind" fn $shim() {
             core::arch::naked_asm!(
@@ -202,11 +200,6 @@ macro_rules! unrecorded {
                 // The task is the third argument.
                 "mov rdi, rdx",
                 "call {forget}",
-                "pop rsi",
-                "push rsi",
-                "lea rdi, [rip + {late}]",
-                "call {resolve}",
-                "mov r11, rax",
                 "pop rax",
                 "pop r9",
                 "pop r8",
@@ -214,10 +207,9 @@ macro_rules! unrecorded {
                 "pop rdx",
                 "pop rsi",
                 "pop rdi",
-                "jmp r11",
+                "jmp {pass}",
                 forget = sym forget,
-                late = sym late::$late,
-                resolve = sym late::resolve,
+                pass = sym pass::jump::$name,
             );
         }
     };

@@ -9,7 +9,7 @@
 
 use crate::events::{self, About, streams};
 use crate::hooks::real;
-use crate::hooks::{Code, slot};
+use crate::hooks::{Code, slot, with_site};
 use baton_trace::counts;
 use core::ffi::{c_int, c_long, c_uint, c_ulong, c_void};
 use libc::{clockid_t, timespec};
@@ -94,26 +94,5 @@ unsafe extern "C-unwind" fn close(file: c_int, _site: usize) -> c_int {
     unsafe { real::close.get()(file) }
 }
 
-/// Declares a shim for a function of six arguments: the stub left the call site in rax, and the
-/// function gets it as its seventh argument, on the stack.
-macro_rules! shim {
-    ($name:ident, $function:path) => {
-        #[unsafe(naked)]
-        unsafe extern "C-unwind" fn $name() {
-            core::arch::naked_asm!(
-                ".cfi_startproc",
-                "push rax",
-                ".cfi_adjust_cfa_offset 8",
-                "call {function}",
-                "add rsp, 8",
-                ".cfi_adjust_cfa_offset -8",
-                "ret",
-                ".cfi_endproc",
-                function = sym $function,
-            );
-        }
-    };
-}
-
-shim!(recvfrom_shim, recvfrom);
-shim!(sendto_shim, sendto);
+with_site! { recvfrom_shim recvfrom }
+with_site! { sendto_shim sendto }
