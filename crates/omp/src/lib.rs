@@ -24,6 +24,7 @@
 //! | `turns` | the turns of an ordered loop |
 //! | [`cancel`] | what is cancelled in a team |
 //! | [`team`] | a team, and a thread's place in it |
+//! | `lead` | a first thread that is late to leave barriers |
 //! | `pool` | the workers of a thread |
 //! | [`runtime`] | fork and join |
 //! | `initial` | threads that no region has started |
@@ -42,6 +43,7 @@ pub mod crew;
 pub mod crowd;
 pub mod cut;
 mod initial;
+mod lead;
 pub mod objects;
 pub mod places;
 mod pool;

@@ -2,6 +2,7 @@
 
 use crate::cancel::Cancel;
 use crate::crowd::Crowd;
+use crate::lead::Lead;
 use crate::objects::{TeamBarrier, barrier};
 use crate::places::{Binding, Seat};
 use crate::ring::{Ring, Rings};
@@ -13,7 +14,7 @@ use crate::tasks::{Current, List, Queue, Spare, Tally};
 use crate::tool::Told;
 use crate::waits::{Waits, Why};
 use baton_machine::Ordering::Relaxed;
-use baton_machine::{Atomic, LockNotice, Machine, Owned, Slot};
+use baton_machine::{Atomic, LockNotice, Machine, Owned, Slot, Wait};
 use core::cell::Cell;
 use core::ffi::c_void;
 use core::num::NonZeroU32;
@@ -113,6 +114,8 @@ pub struct Team<M: Machine> {
     /// The number of the next region's first work-share. Used by the team's first thread.
     next_share: M::Atomic<u32>,
     next_barrier: M::Atomic<u64>,
+    /// Whether the first thread is late to leave barriers.
+    lead: Lead<M>,
     /// How many singles of the region have been claimed, each by one thread.
     singles: M::Atomic<u32>,
     /// Which constructs are cancelled.
@@ -139,6 +142,7 @@ impl<M: Machine> Team<M> {
             region: M::Slot::new(None),
             next_share: M::Atomic::new(0),
             next_barrier: M::Atomic::new(1),
+            lead: Lead::new(),
             singles: M::Atomic::new(0),
             cancel: Cancel::new(settings),
             tasks: Queue::new(settings, size),
@@ -431,8 +435,13 @@ impl<M: Machine> Context<M> {
     /// threads have arrived.
     pub fn barrier(&self, why: Why) {
         self.finish_tasks();
-        self.team().cancel.more_follows(self.next_barrier.get());
+        let number = self.next_barrier.get();
+        self.team().cancel.more_follows(number);
         self.pass(why);
+        // A policy that offers the CPU is one for more threads than CPUs.
+        if let Wait::YieldPark(_) = self.waits().of(why) {
+            self.team().lead.leave(self.id, number);
+        }
     }
 
     /// Waits at the barrier at the end of the region. In a cancelled region, other threads may
