@@ -267,12 +267,14 @@ impl Handle {
         if !deferred || begins_at_once(place, kind, &depends) {
             place.await_dependences(&depends);
             // SAFETY: by contract.
-            place.run_at_once(is_final, || unsafe {
+            let body = || unsafe {
                 Event::tell(event.as_deref(), place.record());
                 self.run(place.task_cancelled());
-            });
-            if let Some(event) = event {
-                place.await_event(&event);
+            };
+            // The maker of a task with an event does not wait for the event, as under LLVM's library.
+            match &event {
+                None => place.run_at_once(is_final, body),
+                Some(event) => place.run_with_event(is_final, event, body),
             }
             // SAFETY: the function has ended.
             return unsafe { self.ended() };
@@ -365,7 +367,8 @@ pub unsafe extern "C" fn __kmpc_omp_task_begin_if0(_at: *const Ident, _thread: i
     let (task, place) = (Handle(task), place());
     task.head().runs.set(true);
     next_task(place, || task.flags_for_tool(), Vec::new);
-    task.head().outer.replace(Some(place.begin_included(task.is_final(place))));
+    let has_event = task.head().event.borrow().is_some();
+    task.head().outer.replace(Some(place.begin_included(task.is_final(place), has_event)));
     Event::tell(task.head().event.borrow().as_ref().map(|(event, _)| &**event), place.record());
 }
 
@@ -380,9 +383,10 @@ pub unsafe extern "C" fn __kmpc_omp_task_complete_if0(_at: *const Ident, _thread
         task.destroy();
     }
     let (outer, event) = (task.head().outer.take(), task.head().event.take());
+    let event = event.as_ref().map(|(event, _)| &**event);
+    // Nothing waits for the event here, as under LLVM's library and unlike under libgomp.
     // SAFETY: the compiler ends the task where it is the current one again.
-    outer.into_iter().for_each(|outer| unsafe { place.end_task(outer) });
-    event.iter().for_each(|(event, _)| place.await_event(event));
+    outer.into_iter().for_each(|outer| unsafe { place.end_task(outer, event) });
     // SAFETY: as above.
     unsafe { task.ended() };
 }

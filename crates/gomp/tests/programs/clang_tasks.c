@@ -241,6 +241,42 @@ static void detached(void)
         #pragma omp taskwait
     }
     printf("detached: %d %d\n", done, after);
+    int ran = 0, fulfilled = 0, waited = 0, grouped = 0;
+    #pragma omp parallel
+    #pragma omp single
+    {
+        /* Tasks that their maker runs at once: it does not wait for their events, but a taskwait and a group's end do. */
+        for (int i = 0; i < 3; i++) {
+            omp_event_handle_t event;
+            #pragma omp task detach(event) if (0) shared(ran)
+            ran++;
+            #pragma omp task firstprivate(event) shared(fulfilled)
+            {
+                /* The taskwait does not wait for a grandchild itself, but for the event. */
+                #pragma omp task firstprivate(event) shared(fulfilled) if (threads > 1)
+                {
+                    #pragma omp atomic
+                    fulfilled++;
+                    omp_fulfill_event(event);
+                }
+            }
+        }
+        #pragma omp taskwait
+        waited = fulfilled;
+        #pragma omp taskgroup
+        {
+            #pragma omp task final(1) shared(ran, fulfilled)
+            {
+                omp_event_handle_t event;
+                #pragma omp task detach(event) shared(ran)
+                ran++;
+                fulfilled++;
+                omp_fulfill_event(event);
+            }
+        }
+        grouped = fulfilled;
+    }
+    printf("at once: %d %d %d\n", ran, waited, grouped);
 }
 
 static void cancelled(void)
