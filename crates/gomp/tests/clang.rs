@@ -50,6 +50,13 @@ fn tasks_are_as_libomp_has_them() {
 }
 
 #[test]
+fn atomic_updates_that_clang_does_not_call_are_as_libomp_has_them() {
+    for text in same("clang_atomics") {
+        assert!(text.contains("all 64 bits: 1") && text.contains("together: 6000 4000"), "{text}");
+    }
+}
+
+#[test]
 fn each_setting_of_the_runtime_serves_clang() {
     let Some((clang, folder)) = built() else { return };
     compile(clang, &[], folder.path(), "clang_tasks");

@@ -23,9 +23,16 @@
 //! | [`private`] | copies of threadprivate variables |
 //! | [`atomic`] | atomic updates by a function of the compiler's |
 //! | [`atomic_types`] | atomic updates by type |
+//! | [`atomic_complex`] | atomic updates of complex numbers |
+//! | [`atomic_x87`] | atomic updates of `long double`, and of complex numbers of two |
+//! | [`atomic_swaps`] | compare-and-swap by type |
 
 pub mod atomic;
+pub mod atomic_complex;
+pub mod atomic_swaps;
 pub mod atomic_types;
+#[cfg(target_arch = "x86_64")]
+pub mod atomic_x87;
 pub mod bounds;
 pub mod cancel;
 pub mod depends;
