@@ -440,7 +440,7 @@ macro_rules! omp_suite {
 #[macro_export]
 macro_rules! omp_parts_suite {
     ($world:ty) => {
-        $crate::omp_tests! { $world: parts: meeting shares slots_awaited turns copied cancelled cancelled_unmet beyond_the_ring rings_grow
+        $crate::omp_tests! { $world: parts: meeting gathered shares slots_awaited turns copied cancelled cancelled_unmet beyond_the_ring rings_grow
     larger_ring crew }
         $crate::omp_tests! { $world: tasks: before_a_barrier made_late behind_a_taskwait by_another within_a_task outliving_its_maker
         dependences several_dependences readers_together awaited_dependence groups groups_of_descendants made_late_in_a_group

@@ -1,7 +1,7 @@
 //! Variables of the environment that only this interface uses.
 
 pub(crate) use crate::variables::is_llvms;
-use crate::variables::{invalid, variable};
+use crate::variables::{invalid, truth, variable};
 use baton_omp::places::bind;
 use std::sync::OnceLock;
 use std::sync::RwLock;
@@ -22,6 +22,15 @@ pub(crate) const ALLOCATORS: [&str; 8] = [
 /// The values of OMP_TARGET_OFFLOAD.
 pub(crate) const OFFLOAD: [&str; 3] = ["DEFAULT", "MANDATORY", "DISABLED"];
 
+/// The way of clang's reductions that the user names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reduction {
+    Any,
+    Lock,
+    Atomic,
+    Tree,
+}
+
 /// The variables as they were read before `main`.
 pub(crate) struct Environment {
     /// OMP_NUM_TEAMS and OMP_TEAMS_THREAD_LIMIT, which the program may change; 0: the variable is
@@ -39,6 +48,8 @@ pub(crate) struct Environment {
     pub(crate) allocator: usize,
     /// OMP_TARGET_OFFLOAD, by its place in [`OFFLOAD`], which a program may change.
     pub(crate) offload: AtomicUsize,
+    /// KMP_FORCE_REDUCTION and KMP_DETERMINISTIC_REDUCTION.
+    pub(crate) reduction: Reduction,
     /// OMP_DISPLAY_AFFINITY.
     pub(crate) display_affinity: bool,
     /// OMP_AFFINITY_FORMAT, which the program may change.
@@ -83,9 +94,20 @@ fn read() -> Environment {
         device: value("OMP_DEFAULT_DEVICE", 0, number),
         allocator: value("OMP_ALLOCATOR", 1, allocator),
         offload: AtomicUsize::new(value("OMP_TARGET_OFFLOAD", 0, |text| named(&OFFLOAD, text))),
+        reduction: reduction(),
         display_affinity: value("OMP_DISPLAY_AFFINITY", false, flag),
         format: RwLock::new(format.into_bytes()),
     }
+}
+
+/// Reads KMP_FORCE_REDUCTION and KMP_DETERMINISTIC_REDUCTION, which asks for a tree.
+fn reduction() -> Reduction {
+    let flag = |text: &str| truth(text).map(|is| if is { Reduction::Tree } else { Reduction::Any });
+    let usual = value("KMP_DETERMINISTIC_REDUCTION", Reduction::Any, flag);
+    value("KMP_FORCE_REDUCTION", usual, |text| {
+        let known = named(&["critical", "atomic", "tree"], text)?;
+        Some([Reduction::Lock, Reduction::Atomic, Reduction::Tree][known])
+    })
 }
 
 /// The format of affinities under which the library that is stood in for shows them.

@@ -126,13 +126,15 @@ fn tell_buffers() {
 }
 
 /// The KMP_* variables that this library reads.
-const READ: [&str; 15] = [
+const READ: [&str; 17] = [
     "KMP_AFFINITY",
     "KMP_ALL_THREADS",
     "KMP_BLOCKTIME",
+    "KMP_DETERMINISTIC_REDUCTION",
     "KMP_DEVICE_THREAD_LIMIT",
     "KMP_DISP_NUM_BUFFERS",
     "KMP_ENABLE_TASK_THROTTLING",
+    "KMP_FORCE_REDUCTION",
     "KMP_HW_SUBSET",
     "KMP_LIBRARY",
     "KMP_NESTED",
@@ -162,7 +164,7 @@ pub(crate) fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().or_else(|| stands_for(name, get))
 }
 
-fn truth(text: &str) -> Option<bool> {
+pub(crate) fn truth(text: &str) -> Option<bool> {
     match text.to_ascii_lowercase().as_str() {
         "1" | "true" | ".true." | "t" | "on" | "yes" | "enabled" => Some(true),
         "0" | "false" | ".false." | "f" | "off" | "no" | "disabled" => Some(false),

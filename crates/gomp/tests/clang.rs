@@ -57,6 +57,30 @@ fn atomic_updates_that_clang_does_not_call_are_as_libomp_has_them() {
 }
 
 #[test]
+fn reductions_are_as_libomp_has_them_in_each_way() {
+    let plain = same("clang_reduce");
+    let Some((clang, folder)) = built() else { return };
+    compile(clang, &[], folder.path(), "clang_reduce");
+    for (threads, plain) in ["1", "2", "3", "8"].into_iter().zip(plain) {
+        assert!(plain.contains("all 1 1, teams 1") && plain.contains("tasks: 1, 1, 1"), "{plain}");
+        for way in
+            [("KMP_FORCE_REDUCTION", "tree"), ("KMP_FORCE_REDUCTION", "critical"), ("KMP_DETERMINISTIC_REDUCTION", "1")]
+        {
+            let printed = text(ours(folder.path(), "clang_reduce", &[("OMP_NUM_THREADS", threads), way]));
+            assert_eq!(printed, plain, "{way:?}, {threads} threads");
+        }
+    }
+    // Where regions may be cancelled, no tree is taken; six threads have a second level of it else.
+    for way in [&[("OMP_CANCELLATION", "true")][..], &[]] {
+        let settings = [&[("OMP_NUM_THREADS", "6"), ("KMP_FORCE_REDUCTION", "tree")], way].concat();
+        assert!(text(ours(folder.path(), "clang_reduce", &settings)).contains("many: 3200 1 100800"));
+    }
+    let output = ours(folder.path(), "clang_reduce", &[("OMP_NUM_THREADS", "2"), ("KMP_FORCE_REDUCTION", "shrub")]);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("KMP_FORCE_REDUCTION") && said.contains("shrub"), "{said}");
+}
+
+#[test]
 fn each_setting_of_the_runtime_serves_clang() {
     let Some((clang, folder)) = built() else { return };
     compile(clang, &[], folder.path(), "clang_tasks");

@@ -24,6 +24,7 @@
 //! | `turns` | the turns of an ordered loop |
 //! | [`cancel`] | what is cancelled in a team |
 //! | [`team`] | a team, and a thread's place in it |
+//! | `gather` | the data of a team's threads, combined by a tree |
 //! | `lead` | a first thread that is late to leave barriers |
 //! | `pool` | the workers of a thread |
 //! | [`runtime`] | fork and join |
@@ -42,6 +43,7 @@ mod closures;
 pub mod crew;
 pub mod crowd;
 pub mod cut;
+mod gather;
 mod initial;
 mod lead;
 pub mod objects;

@@ -2,6 +2,7 @@
 
 use crate::cancel::Cancel;
 use crate::crowd::Crowd;
+use crate::gather::Tree;
 use crate::lead::Lead;
 use crate::objects::{TeamBarrier, barrier};
 use crate::places::{Binding, Seat};
@@ -114,6 +115,8 @@ pub struct Team<M: Machine> {
     /// The number of the next region's first work-share. Used by the team's first thread.
     next_share: M::Atomic<u32>,
     next_barrier: M::Atomic<u64>,
+    /// By which the data of the team's threads are combined.
+    pub(crate) tree: Tree<M>,
     /// Whether the first thread is late to leave barriers.
     lead: Lead<M>,
     /// How many singles of the region have been claimed, each by one thread.
@@ -142,6 +145,7 @@ impl<M: Machine> Team<M> {
             region: M::Slot::new(None),
             next_share: M::Atomic::new(0),
             next_barrier: M::Atomic::new(1),
+            tree: Tree::new(size),
             lead: Lead::new(),
             singles: M::Atomic::new(0),
             cancel: Cancel::new(settings),

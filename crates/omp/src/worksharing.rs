@@ -371,4 +371,15 @@ impl<M: Machine> Context<M> {
         self.copy_out(address);
         address
     }
+
+    /// Combines the data of the team's threads by a tree: calls `combine` with the address of the data of
+    /// each thread below this one, when those threads have combined what is below them. `data` is the
+    /// address of this thread's own. While the thread waits, it runs tasks. When the call returns in the
+    /// team's first thread, all data are combined there.
+    ///
+    /// All threads of the team call this, and pass a barrier of the team before they call it again or
+    /// free their data. The region is not cancelled, as a thread that left it would be missing.
+    pub fn gather(&self, data: usize, combine: impl FnMut(usize)) {
+        self.team().tree.gather(self.id, data, self.waits(), || self.run_any(), combine);
+    }
 }

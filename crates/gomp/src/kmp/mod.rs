@@ -13,7 +13,8 @@
 //! | [`statics`] | loops whose iterations are divided beforehand |
 //! | [`dispatch`] | loops whose chunks are asked for, and sections |
 //! | [`doacross`] | doacross loops |
-//! | [`sync`] | barriers, single, critical, ordered, reductions at the end of a construct |
+//! | [`sync`] | barriers, single, critical, ordered |
+//! | [`reduce`] | reductions at the end of a construct |
 //! | [`cancel`] | cancellation |
 //! | [`task`] | tasks |
 //! | `framed` | a call of a task's function, for tools |
@@ -43,6 +44,7 @@ mod framed;
 pub mod ident;
 pub mod private;
 pub mod pushed;
+pub mod reduce;
 pub mod reductions;
 pub mod statics;
 pub mod sync;

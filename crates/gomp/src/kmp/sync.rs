@@ -1,9 +1,8 @@
-//! Barriers, single and masked blocks, critical and ordered sections, and reductions at the end of a
-//! construct.
+//! Barriers, single and masked blocks, critical and ordered sections.
 #![allow(clippy::missing_safety_doc, reason = "the compiler calls these; LLVM documents the interface")]
 
-use crate::critical::{GOMP_critical_name_end, GOMP_critical_name_start, leave_named, take_named};
-use crate::kmp::ident::{Ident, barrier_at, number};
+use crate::critical::{GOMP_critical_name_end, GOMP_critical_name_start};
+use crate::kmp::ident::{Ident, barrier_at};
 use crate::ompt::{self, BEGIN, END, WorkKind, constructs};
 use crate::parallel::{ordered, ordered_ends};
 use crate::process::{has_tool, place};
@@ -11,7 +10,6 @@ use baton_machine::{Machine, Native, Ordering};
 use baton_omp::Why;
 use baton_omp::team::Context;
 use core::ffi::c_void;
-use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
 
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_barrier(at: *const Ident, _thread: i32) {
@@ -174,101 +172,4 @@ pub unsafe extern "C" fn __kmpc_critical_with_hint(at: *const Ident, thread: i32
 pub unsafe extern "C" fn __kmpc_end_critical(_at: *const Ident, _thread: i32, name: Name) {
     // SAFETY: as above; the compiler ends each section in the thread that began it.
     unsafe { GOMP_critical_name_end(name.cast()) };
-}
-
-/// The bit by which the compiler says that it has code for atomic operations.
-const HAS_ATOMICS: i32 = 0x10;
-/// The most variables that are combined by atomic operations: a critical section takes two.
-const FEW: i32 = 4;
-
-/// What the compiler's code branches on: combine and call the end, or combine by atomics.
-const COMBINE: i32 = 1;
-const COMBINE_ATOMICALLY: i32 = 2;
-
-/// The word, of a reduction's lock, that names the thread which combines under the lock: its number
-/// and 1 more; 0 if there is none.
-///
-/// # Safety
-/// `name` has the words of a reduction's lock.
-unsafe fn combiner<'a>(name: Name) -> &'a AtomicI32 {
-    // SAFETY: by contract; the lock itself takes the first two words.
-    unsafe { AtomicI32::from_ptr(&raw mut (*name)[2]) }
-}
-
-unsafe fn reduce(at: *const Ident, variables: i32, name: Name) -> i32 {
-    // SAFETY: the compiler passes its own description, or null.
-    let flags = unsafe { at.as_ref() }.map_or(0, |at| at.flags);
-    let place = place();
-    if place.team().size == 1 {
-        constructs::reduction(place, BEGIN);
-        return COMBINE;
-    }
-    if flags & HAS_ATOMICS != 0 && variables <= FEW {
-        return COMBINE_ATOMICALLY;
-    }
-    // SAFETY: the compiler passes the words of the reduction's lock.
-    unsafe {
-        constructs::reduction(place, BEGIN);
-        take_named(name.cast());
-        // Relaxed, here and below: only the thread itself finds its own number there.
-        combiner(name).store(number() + 1, Relaxed);
-    }
-    COMBINE
-}
-
-unsafe fn end_reduce(name: Name) {
-    // SAFETY: the compiler passes the words of the reduction's lock, which `reduce` took in this
-    // thread if the thread's number stands there.
-    unsafe {
-        if combiner(name).load(Relaxed) == number() + 1 {
-            combiner(name).store(0, Relaxed);
-            leave_named(name.cast());
-            constructs::reduction(place(), END);
-        } else if place().team().size == 1 {
-            constructs::reduction(place(), END);
-        }
-    }
-}
-
-type Combine = unsafe extern "C" fn(*mut c_void, *mut c_void);
-
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn __kmpc_reduce(
-    at: *const Ident,
-    _thread: i32,
-    variables: i32,
-    _bytes: usize,
-    _data: *mut c_void,
-    _combine: Combine,
-    name: Name,
-) -> i32 {
-    // SAFETY: by contract.
-    unsafe { reduce(at, variables, name) }
-}
-
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn __kmpc_reduce_nowait(
-    at: *const Ident,
-    _thread: i32,
-    variables: i32,
-    _bytes: usize,
-    _data: *mut c_void,
-    _combine: Combine,
-    name: Name,
-) -> i32 {
-    // SAFETY: by contract.
-    unsafe { reduce(at, variables, name) }
-}
-
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn __kmpc_end_reduce(at: *const Ident, thread: i32, name: Name) {
-    // SAFETY: by contract.
-    unsafe { end_reduce(name) };
-    __kmpc_barrier(at, thread);
-}
-
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn __kmpc_end_reduce_nowait(_at: *const Ident, _thread: i32, name: Name) {
-    // SAFETY: by contract.
-    unsafe { end_reduce(name) };
 }

@@ -2,8 +2,8 @@
 //! event that run at once.
 
 use crate::settings::Icv;
-use crate::tasks::task::{Current, End};
 use crate::tasks::Event;
+use crate::tasks::task::{Current, End};
 use crate::team::Context;
 use crate::told::made_undeferred;
 use baton_machine::Machine;

@@ -22,6 +22,22 @@ pub fn meeting<W: World>() {
     );
 }
 
+/// The first thread has the data of all threads combined, each once, and again behind a barrier.
+pub fn gathered<W: World>() {
+    bare::<W>(
+        |place, tally| {
+            let (id, size) = (place.context.id as usize, place.context.team().size as usize);
+            for round in 1..=2 {
+                tally.note(id, round);
+                place.context.gather(id, |other| tally.note(id, tally.noted(id) + tally.noted(other)));
+                tally.expect(id != 0 || tally.noted(0) == round * size);
+                place.context.barrier(Why::Barrier);
+            }
+        },
+        |_, _| {},
+    );
+}
+
 /// Enters work-share `number` of a slot. Returns whether the calling thread is the first to enter,
 /// and the work that the first thread put there; `None` if the slot is closed.
 fn enter<M: Machine>(
