@@ -49,6 +49,9 @@ named! {
         FwdGetM = "FwdGetM",
         /// Forward: the sharer drops its copy and acknowledges to [`Message::core`].
         Inv = "Inv",
+        /// Forward: the receiver, which has no copy, acknowledges to [`Message::core`]. A home sends
+        /// it whose directory does not name sharers ([`crate::home::Naming`]).
+        Probe = "Probe",
         /// Forward: the cache drops its copy and answers the home, with the data if it may be
         /// dirty.
         Recall = "Recall",
@@ -92,7 +95,7 @@ impl Kind {
         use Kind::*;
         match self {
             GetS | GetM | Upgrade | FarAtomic | PutS | PutE | PutO | PutM | Push => Class::Request,
-            FwdGetS | FwdGetM | Inv | Recall | PutAck | Count | OfferS | OfferE => Class::Forward,
+            FwdGetS | FwdGetM | Inv | Probe | Recall | PutAck | Count | OfferS | OfferE => Class::Forward,
             DataS | DataE | DataM | Ack | DataHome | Unblock | Accept | Refuse | AtomicDone => Class::Response,
         }
     }

@@ -389,6 +389,16 @@ fn impossible_geometry_is_refused() {
 }
 
 #[test]
+fn a_directory_that_names_no_sharers_cannot_recall() {
+    for recalls in ["core.atomics=far", "shared.inclusion=inclusive"] {
+        let settings = ["directory.kind=owner".to_owned(), recalls.to_owned()];
+        let refused = Chip::from_toml_with(OCOR, "x.toml", &settings).unwrap_err().to_string();
+        assert!(refused.contains("key `directory.kind` is owner; expected \"full\" or"), "{refused}");
+    }
+    Chip::from_toml_with(OCOR, "x.toml", &["directory.kind=owner".to_owned()]).unwrap();
+}
+
+#[test]
 fn the_plan_says_where_everything_hangs() {
     let plan = Chip::from_toml(OCOR, "ocor64.toml").unwrap().plan().unwrap();
     assert_eq!(plan.controllers, [2, 3, 4, 5, 58, 59, 60, 61]);

@@ -10,16 +10,20 @@ pub enum DirectoryKind {
     Full,
     /// The numbers of up to this many cores; one sharer more evicts another.
     Pointers(u32),
+    /// The owner's number alone; a write to a line with sharers asks all cores.
+    Owner,
 }
 
 impl DirectoryKind {
     /// A description of the texts that the key accepts.
-    pub const EXPECTED: &str = "\"full\" or \"pointers(n)\" with n from 1 to 64";
+    pub const EXPECTED: &str = "\"full\", \"owner\", or \"pointers(n)\" with n from 1 to 64";
 
-    /// Reads `full` or texts like `pointers(4)`.
+    /// Reads `full`, `owner`, or texts like `pointers(4)`.
     pub fn parse(text: &str) -> Option<DirectoryKind> {
-        if text == "full" {
-            return Some(DirectoryKind::Full);
+        match text {
+            "full" => return Some(DirectoryKind::Full),
+            "owner" => return Some(DirectoryKind::Owner),
+            _ => {}
         }
         let n = text.strip_prefix("pointers(")?.strip_suffix(')')?.parse().ok()?;
         (1..=64).contains(&n).then_some(DirectoryKind::Pointers(n))
@@ -29,6 +33,7 @@ impl DirectoryKind {
     pub fn text(&self) -> String {
         match self {
             DirectoryKind::Full => "full".into(),
+            DirectoryKind::Owner => "owner".into(),
             DirectoryKind::Pointers(n) => format!("pointers({n})"),
         }
     }

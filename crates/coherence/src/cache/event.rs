@@ -35,6 +35,9 @@ named! {
         FwdGetM = "FwdGetM",
         /// Another core is going to write, so this copy must be dropped.
         Inv = "Inv",
+        /// Another core is going to write, and the home's directory does not tell that this core
+        /// has no copy.
+        Probe = "Probe",
         /// The home wants this copy to be dropped.
         Recall = "Recall",
         /// The home has finished with the Put.
@@ -83,6 +86,7 @@ impl Event {
             Kind::FwdGetS => Event::FwdGetS,
             Kind::FwdGetM => Event::FwdGetM,
             Kind::Inv => Event::Inv,
+            Kind::Probe => Event::Probe,
             Kind::Recall => Event::Recall,
             Kind::PutAck => Event::PutAck,
             Kind::Count if complete => Event::Count,

@@ -15,8 +15,9 @@ rows! {
     ImA: AckLast => M { TakeAck, Complete, Unblock };
     SmA | OmA: Count => M { TakeCount, Complete, Unblock };
 
-    // An offer may overtake the PutAck.
+    // An offer or a Probe may overtake the PutAck.
     MiA | EiA | OiA | SiA: OfferFull => same { Refuse };
+    MiA | EiA | OiA | SiA: Probe => same { Ack };
 }
 
 rows! {
@@ -44,6 +45,9 @@ rows! {
     ImA | ImAO: FwdGetS => ImAO { DeferReader };
     ImA | ImAO: FwdGetM => ImAX { DeferWriter };
     ImA | ImAO: Recall => ImAX { DeferHome };
+
+    // This core has passed the line on, or will not keep it.
+    IsDI | IsDX | ImAdX | ImAX: Probe => same { Ack };
 
     IsDI | IsDO | IsDX | ImAdO | ImAdX | ImAO | ImAX: Load | Store | LoadLinked | FarAtomic => wait;
     ImAO | ImAX: StoreConditional => wait;

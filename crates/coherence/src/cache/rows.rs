@@ -56,6 +56,9 @@ rows! {
     SF | OF: Inv => IF { Ack, Lost };
     SiA | OiA: Inv => IiA { Ack };
 
+    // A directory that does not name sharers asks all cores; these have no copy.
+    I | IsD | ImAd | IiA: Probe => same { Ack };
+
     // The home wants the line back.
     S | E: Recall => I { AckHome, Lost };
     O | M: Recall => I { DataHome, Lost };

@@ -4,7 +4,8 @@ use crate::names::named;
 
 named! {
     /// One step of a row. The requestor is the sender of the message; `others` are the sharers
-    /// without the requestor, counted when the action runs.
+    /// without the requestor, counted when the action runs. If entries name the owner alone, the
+    /// number of other sharers is that of all cores but the requestor and the owner.
     Action {
         /// Sends the requestor the home's data, to read. The executor reads the bank, or memory if
         /// the bank does not have the line.
@@ -19,7 +20,8 @@ named! {
         FwdGetM = "FwdGetM > owner",
         /// Tells the requestor, which has the data, the number of other sharers.
         Count = "Count > requestor",
-        /// Has each sharer but the requestor drop its copy and acknowledge to the requestor.
+        /// Has each sharer but the requestor drop its copy and acknowledge to the requestor. If
+        /// entries name the owner alone, all other cores acknowledge too ([`super::Naming`]).
         Inv = "Inv > others",
         /// Has every sharer drop its copy and answer the home. The home awaits as many answers.
         RecallAll = "Recall > sharers",

@@ -1,6 +1,6 @@
 //! The events to which a home reacts.
 
-use super::Line;
+use super::{Line, Naming};
 use crate::names::named;
 use crate::{Agent, Class, CoreSet, Kind, Message};
 
@@ -70,12 +70,13 @@ impl Event {
         (self as u8) <= Event::Evict as u8
     }
 
-    /// Returns the event that `message` is to `line`. `pointers` is the number of cores that an
-    /// entry can name (`u16::MAX` for a full map). Returns `None` for a message that no home is
+    /// Returns the event that `message` is to `line`. `naming` is what entries name.
+    /// Returns `None` for a message that no home is
     /// ever sent.
     #[inline]
-    pub fn of<S: CoreSet>(message: &Message, line: &Line<S>, pointers: u16) -> Option<Event> {
+    pub fn of<S: CoreSet>(message: &Message, line: &Line<S>, naming: Naming) -> Option<Event> {
         let Agent::Core(from) = message.from else { return None };
+        let pointers = naming.cores;
         let last = line.pending == 1;
         let owner = line.owner == Some(from);
         let sharer = line.sharers.contains(from);

@@ -20,7 +20,7 @@ mod table;
 
 pub use action::Action;
 pub use event::Event;
-pub use state::{Line, State};
+pub use state::{Line, Naming, State};
 pub use step::{Effects, deliver, evict};
 pub(crate) use table::Entry;
 pub use table::{Row, Table};

@@ -59,6 +59,35 @@ impl State {
     }
 }
 
+/// What the entries of a directory name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Naming {
+    /// Number of cores that an entry can name; `u16::MAX`: all.
+    pub cores: u16,
+    /// Number of cores of the chip, if entries name the owner alone; otherwise 0.
+    ///
+    /// Such an entry tells whether a line has sharers, and not who they are. So a write to a line
+    /// with sharers asks all cores, and waits for the answers of all. [`Line::sharers`] is exact
+    /// all the same, as bookkeeping: a sharer is sent an Inv and another core a Probe, which are
+    /// one message in such a chip.
+    pub asked: u16,
+}
+
+impl Naming {
+    /// Entries name every core that has the line.
+    pub const FULL: Naming = Naming::pointers(u16::MAX);
+
+    /// Entries name up to `cores` cores.
+    pub const fn pointers(cores: u16) -> Naming {
+        Naming { cores, asked: 0 }
+    }
+
+    /// Entries name the owner alone, on a chip with this number of cores.
+    pub const fn owner(cores: u16) -> Naming {
+        Naming { cores: u16::MAX, asked: cores }
+    }
+}
+
 /// A directory entry, which records the cores that have the line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Line<S> {

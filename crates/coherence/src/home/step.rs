@@ -1,6 +1,6 @@
 //! The only interpreter of the home's rows. The simulated chip and the model checker both run it.
 
-use super::{Action, Event, Line, Table};
+use super::{Action, Event, Line, Naming, Table};
 use crate::{Agent, CoreSet, Kind, Message, Then, Unhandled};
 use baton_units::CoreId;
 
@@ -20,8 +20,7 @@ pub trait Effects<S> {
     fn victim(&mut self, sharers: &S) -> CoreId;
 }
 
-/// Presents a message to a line's home. `pointers` is the number of cores that an entry can name
-/// (`u16::MAX`: all). Fails if the table has no row for the message.
+/// Presents a message to a line's home. `naming` is what the directory's entries name. Fails if the table has no row for the message.
 ///
 /// Only requests come back as `Wait` or `Retain`. Such a request then waits at the home, and so
 /// must all later requests for the line; otherwise a writer could wait for ever behind readers.
@@ -33,13 +32,13 @@ pub fn deliver<S: CoreSet>(
     table: &Table,
     line: &mut Line<S>,
     message: &Message,
-    pointers: u16,
+    naming: Naming,
     effects: &mut impl Effects<S>,
 ) -> Result<Then, Unhandled> {
-    let Some(event) = Event::of(message, line, pointers) else {
+    let Some(event) = Event::of(message, line, naming) else {
         return Err(Unhandled { controller: "home", state: line.state.name(), event: message.kind.name() });
     };
-    run(table, line, event, message, effects)
+    run(table, line, event, (message, naming), effects)
 }
 
 /// Asks the home to give up the line's place in the shared level. Call it only while the line's
@@ -48,9 +47,9 @@ pub fn deliver<S: CoreSet>(
 /// has been called and no core holds the line.
 #[inline]
 pub fn evict<S: CoreSet>(table: &Table, line: &mut Line<S>, effects: &mut impl Effects<S>) -> Result<Then, Unhandled> {
-    // No row for an eviction reads the message, so any message will do.
+    // No row for an eviction reads the message or sends Inv, so any message and any naming will do.
     let message = Message { kind: Kind::Recall, from: Agent::Home, core: CoreId(0), acks: 0 };
-    run(table, line, Event::Evict, &message, effects)
+    run(table, line, Event::Evict, (&message, Naming::FULL), effects)
 }
 
 #[inline]
@@ -58,7 +57,7 @@ fn run<S: CoreSet>(
     table: &Table,
     line: &mut Line<S>,
     event: Event,
-    message: &Message,
+    (message, naming): (&Message, Naming),
     effects: &mut impl Effects<S>,
 ) -> Result<Then, Unhandled> {
     let row = table.row(line.state, event)?;
@@ -67,7 +66,7 @@ fn run<S: CoreSet>(
         Agent::Home => message.core,
     };
     for action in row.actions.iter() {
-        act(action, line, requestor, message.core, effects);
+        act(action, line, requestor, (message.core, naming), effects);
     }
     line.state = row.next;
     Ok(row.then)
@@ -78,12 +77,12 @@ fn act<S: CoreSet>(
     action: Action,
     line: &mut Line<S>,
     requestor: CoreId,
-    named: CoreId,
+    (named, naming): (CoreId, Naming),
     effects: &mut impl Effects<S>,
 ) {
     let to = Agent::Core(requestor);
     let say = |kind, acks| Message { kind, from: Agent::Home, core: requestor, acks };
-    let others = line.sharers.len() - u16::from(line.sharers.contains(requestor));
+    let others = others(line, requestor, naming);
     match action {
         Action::DataS => effects.send(to, say(Kind::DataS, 0)),
         Action::DataE => effects.send(to, say(Kind::DataE, 0)),
@@ -92,11 +91,18 @@ fn act<S: CoreSet>(
         Action::PutAck => effects.send(to, say(Kind::PutAck, 0)),
         Action::FwdGetS => to_owner(line, say(Kind::FwdGetS, 0), effects),
         Action::FwdGetM => to_owner(line, say(Kind::FwdGetM, others), effects),
-        Action::Inv => line.sharers.each(|sharer| {
-            if sharer != requestor {
-                effects.send(Agent::Core(sharer), say(Kind::Inv, 0));
+        Action::Inv => {
+            line.sharers.each(|sharer| {
+                if sharer != requestor {
+                    effects.send(Agent::Core(sharer), say(Kind::Inv, 0));
+                }
+            });
+            for core in (0..u32::from(naming.asked)).map(CoreId) {
+                if core != requestor && !line.holds(core) {
+                    effects.send(Agent::Core(core), say(Kind::Probe, 0));
+                }
             }
-        }),
+        }
         Action::RecallAll => {
             line.pending += line.sharers.len();
             line.sharers.each(|sharer| effects.send(Agent::Core(sharer), say(Kind::Recall, 0)));
@@ -128,6 +134,16 @@ fn act<S: CoreSet>(
         Action::Await => line.pending += 1,
         Action::Answered => line.pending = line.pending.wrapping_sub(1),
     }
+}
+
+/// Number of cores whose acknowledgements a writer must await: the sharers but itself, or all cores
+/// but itself and an owner that hands the line over.
+#[inline]
+fn others<S: CoreSet>(line: &Line<S>, requestor: CoreId, naming: Naming) -> u16 {
+    if naming.asked == 0 || line.sharers.is_empty() {
+        return line.sharers.len() - u16::from(line.sharers.contains(requestor));
+    }
+    naming.asked - 1 - u16::from(line.owner.is_some_and(|owner| owner != requestor))
 }
 
 /// Sends `message` to the line's owner. Without an owner, it sends nothing; the checker then finds

@@ -1,5 +1,6 @@
 //! The size of the closed world, and what its cores do.
 
+use crate::home::Naming;
 use crate::{Policy, Protocol};
 
 /// What cores and homes do beside loads and stores.
@@ -51,8 +52,8 @@ pub struct Config {
     pub places: usize,
     /// The order in which waiting requests are served.
     pub order: Order,
-    /// Number of cores that a directory entry can name.
-    pub pointers: u16,
+    /// What directory entries name.
+    pub naming: Naming,
     /// What cores and homes do beside loads and stores.
     pub operations: Operations,
     /// Whether to show, for each state, that the world comes to rest when the cores begin nothing
@@ -72,7 +73,7 @@ impl Config {
             mshrs: 1,
             places: usize::MAX,
             order: Order::Arrival,
-            pointers: u16::MAX,
+            naming: Naming::FULL,
             operations: Operations::default(),
             drain: false,
         }
@@ -97,7 +98,13 @@ impl Config {
 
     /// Returns the same world with `pointers` pointers in a directory entry.
     pub fn pointers(mut self, pointers: u16) -> Config {
-        self.pointers = pointers;
+        self.naming = Naming::pointers(pointers);
+        self
+    }
+
+    /// Returns the same world with a directory whose entries name the owner alone.
+    pub fn owner_alone(mut self) -> Config {
+        self.naming = Naming::owner(self.cores as u16);
         self
     }
 

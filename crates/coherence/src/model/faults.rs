@@ -75,7 +75,7 @@ impl World {
             let owner = cores().find(|core| state_of(*core).is_owner());
             let shares = |core: CoreId| state_of(core) == cache::State::S;
             let exact = entry.owner == owner && cores().all(|core| entry.sharers.contains(core) == shares(core));
-            let within = entry.pointers() <= config.pointers;
+            let within = entry.pointers() <= config.naming.cores;
             if !exact || !within {
                 return Some(Fault::Directory);
             }

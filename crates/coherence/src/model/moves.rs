@@ -51,7 +51,7 @@ impl Model {
         if world.fault.is_some() {
             return;
         }
-        let picks = if usize::from(self.config.pointers) < self.config.cores { self.config.cores as u8 } else { 1 };
+        let picks = if usize::from(self.config.naming.cores) < self.config.cores { self.config.cores as u8 } else { 1 };
         for place in world.arrivals(self.config.ordered(), self.config.places) {
             let packet = &world.network[place];
             let request = packet.class == Class::Request;
@@ -335,7 +335,7 @@ impl Model {
         let mut entry = world.homes[line];
         let own = packet.message.from == Agent::Home;
         let event =
-            if own { Some(home::Event::Evict) } else { home::Event::of(&packet.message, &entry, self.config.pointers) };
+            if own { Some(home::Event::Evict) } else { home::Event::of(&packet.message, &entry, self.config.naming) };
         if let Some(event) = event {
             self.coverage.home(entry.state, event);
         }
@@ -344,7 +344,7 @@ impl Model {
         let then = if own {
             home::evict(&self.protocol.home, &mut entry, &mut effects)
         } else {
-            home::deliver(&self.protocol.home, &mut entry, &packet.message, self.config.pointers, &mut effects)
+            home::deliver(&self.protocol.home, &mut entry, &packet.message, self.config.naming, &mut effects)
         };
         let dropped = effects.dropped;
         world.homes[line] = entry;

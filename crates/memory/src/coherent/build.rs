@@ -19,6 +19,7 @@ use baton_chipfile::config::device::Attachment;
 use baton_chipfile::config::mechanism::Annotator;
 use baton_chipfile::config::plan::{DEVICE_CLASS, Plan, release_class};
 use baton_chipfile::config::{Chip, CoresByKind, Private};
+use baton_coherence::home::Naming;
 use baton_coherence::{CoreSet, Policy};
 use baton_noc::{EndpointBound, NocError};
 use baton_units::CoreId;
@@ -129,9 +130,10 @@ impl Spec {
             siblings: chip.core.contexts != 1,
             mshrs: config.l2.unwrap_or(config.l1).mshrs,
             inclusive: config.shared.is_some_and(|shared| shared.inclusion == Inclusion::Inclusive),
-            pointers: match config.directory.kind {
-                DirectoryKind::Full => u16::MAX,
-                DirectoryKind::Pointers(n) => n as u16,
+            naming: match config.directory.kind {
+                DirectoryKind::Full => Naming::FULL,
+                DirectoryKind::Pointers(n) => Naming::pointers(n as u16),
+                DirectoryKind::Owner => Naming::owner(chip.core.count as u16),
             },
             order: config.mechanisms.active().home_order(),
             packets,

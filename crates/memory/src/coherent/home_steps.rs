@@ -122,7 +122,7 @@ impl<S: CoreSet> Homes<S> {
     ) -> (Then, HomeDid) {
         let mut directory = self.entries[entry].directory;
         let mut effects = HomeEffects::on(entry, flight, spec, self, exchange, visit);
-        let then = home::deliver(&spec.protocol.home, &mut directory, message, spec.pointers, &mut effects);
+        let then = home::deliver(&spec.protocol.home, &mut directory, message, spec.naming, &mut effects);
         let atomic = effects.atomic.map(|core| (core, flight.line));
         self.entries[entry].directory = directory;
         match then {
@@ -147,7 +147,7 @@ impl<S: CoreSet> Homes<S> {
         let chosen = spec.order.as_ref().map(|order| here.most_urgent(order, &exchange.flights));
         let first = chosen.map_or(here.waiting.head, |chosen| chosen.id);
         if let Content::Protocol(message) = exchange.flights[first].content
-            && let Some(event) = Event::of(&message, &here.directory, spec.pointers)
+            && let Some(event) = Event::of(&message, &here.directory, spec.naming)
             && let Ok(row) = spec.protocol.home.row(here.directory.state, event)
             && row.then == Then::Wait
         {

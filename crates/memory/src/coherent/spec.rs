@@ -8,6 +8,7 @@ use baton_chipfile::config::mechanism::HomeOrder;
 use baton_chipfile::config::plan::CLASSES;
 use baton_coherence::Protocol;
 use baton_coherence::cache::Event;
+use baton_coherence::home::Naming;
 use baton_noc::Header;
 
 /// The configuration of a memory system.
@@ -24,8 +25,8 @@ pub(super) struct Spec {
     pub(super) mshrs: u32,
     /// Whether the shared level holds every line that a core has.
     pub(super) inclusive: bool,
-    /// Number of cores that a directory entry can name.
-    pub(super) pointers: u16,
+    /// What directory entries name.
+    pub(super) naming: Naming,
     /// How homes choose among the requests that wait for a line; `None`: in order of arrival.
     pub(super) order: Option<HomeOrder>,
     pub(super) packets: PacketSpec,

@@ -4,7 +4,9 @@
 use super::misfit::{Fits, at_least_1, divides, ensure};
 use crate::config::by_kind::Private;
 use crate::config::chip::Chip;
-use crate::config::coherent::{Coherent, HomePlacement, HomePolicy, Level, Placement, Replacement, Topology};
+use crate::config::coherent::{
+    Atomics, Coherent, DirectoryKind, HomePlacement, HomePolicy, Inclusion, Level, Placement, Replacement, Topology,
+};
 use crate::config::limits::MOST_CORES;
 use baton_noc::routing::RoutingKind;
 
@@ -13,6 +15,13 @@ pub(super) fn caches(coherent: &Coherent, line_bytes: u32) -> Fits {
     private(&Private { l1: coherent.l1, l2: coherent.l2 }, line_bytes)?;
     if let Some(shared) = &coherent.shared {
         sets("shared.size_bytes", "shared.ways", &shared.bank, line_bytes)?;
+    }
+    if coherent.directory.kind == DirectoryKind::Owner {
+        let inclusive = coherent.shared.is_some_and(|shared| shared.inclusion == Inclusion::Inclusive);
+        let recalls = inclusive || coherent.atomics == Atomics::Far;
+        let expected = "\"full\" or \"pointers(n)\" with far atomics or an inclusive shared level: \
+                        these recall copies from the cores that an entry names";
+        ensure(!recalls, "directory.kind", coherent.directory.kind.text(), expected)?;
     }
     let line = u64::from(line_bytes);
     let dram = &coherent.dram;
