@@ -72,8 +72,8 @@ MUTANTS = [
     protocol("give up: keeps the lock", "            unlock(kernel, bucket);\n            return slept;",
              "            if !@ { unlock(kernel, bucket); }\n            return slept;"),
     # Mutants of a wake-up.
-    protocol("wake: no fence", "    K::M::fence(SeqCst);\n    if n == 0", "    if !@ { K::M::fence(SeqCst); }\n    if n == 0"),
-    protocol("wake: enters the kernel for nobody", "kernel.counter(key).sleepers.load(Relaxed) == 0", "false"),
+    protocol("wake: no fence", "    K::M::fence(SeqCst);\n    let announced", "    if !@ { K::M::fence(SeqCst); }\n    let announced"),
+    protocol("wake: enters the kernel for nobody", "kernel.counter(key).sleepers.load(Relaxed) != 0", "true"),
     protocol("wake: rouses nobody", "    taken.iter().for_each(|&number| kernel.unblock(number, here));\n"
              "    taken.len() as u32\n}\n\n/// If",
              "    if !@ { taken.iter().for_each(|&number| kernel.unblock(number, here)); }\n    taken.len() as u32\n}\n\n/// If"),

@@ -10,6 +10,7 @@ use crate::engine::state::Engine;
 use crate::issue::drain::drain;
 use crate::os::futex::layout::Layout;
 use crate::os::futex::protocol;
+use baton_chipfile::config::WakeEntry;
 use baton_chipfile::config::mechanism::LockRequest;
 use baton_memory::Access;
 
@@ -26,7 +27,8 @@ pub(super) fn add(counter: usize, value: u32) {
 }
 
 /// Wakes up to `n` sleepers of a cell, as the native machine does: a fence, a look at the bucket's
-/// count, and a system call if a thread is registered there.
+/// count, and a system call if a thread is registered there. `os.futex_wake_entry` may say that
+/// each wake-up is a call.
 pub(super) fn wake(address: usize, n: u32) {
     drain();
     // A thread that was taken out of the queue must be woken even if the waker is killed.
@@ -34,20 +36,32 @@ pub(super) fn wake(address: usize, n: u32) {
 }
 
 fn wake_shielded(address: usize, n: u32) {
+    let entry = futex_prices().entry;
     if in_memory() {
         // The address serves only as a name.
-        protocol::wake::<_, u32>(&SimulatedKernel::new(), core::ptr::without_provenance(address), n);
+        let (kernel, cell) = (SimulatedKernel::new(), core::ptr::without_provenance(address));
+        match entry {
+            WakeEntry::Lock => _ = protocol::wake_moved::<_, u32>(&kernel, cell, n),
+            _ if protocol::wake::<_, u32>(&kernel, cell, n).is_none() && entry == WakeEntry::Call => call(),
+            _ => {}
+        }
         return;
     }
     let offset = offset_of(address);
     operate(Reason::Memory, |engine| engine.after(engine.core_here().fence.0));
     mark_next(LockRequest::WakeUp);
-    if announced(Layout::counter(offset)) == 0 || n == 0 {
+    let nobody = announced(Layout::counter(offset)) == 0 || n == 0;
+    if nobody && entry == WakeEntry::Program {
         return;
     }
+    call();
+    wake_queued(offset, n);
+}
+
+/// A call to wake, up to the look for sleepers.
+fn call() {
     enter_kernel();
     kernel(futex_prices().wake_none.0);
-    wake_queued(offset, n);
 }
 
 /// Loads a counter of the table of sleepers.

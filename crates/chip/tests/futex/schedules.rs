@@ -80,7 +80,7 @@ impl Model {
 
     fn change(&self, at: usize, n: u32) {
         self.cells[at].store(1, Release);
-        futex::wake::<_, u32>(&As(self, true), &raw const self.cells[at], n);
+        let _ = futex::wake::<_, u32>(&As(self, true), &raw const self.cells[at], n);
     }
 
     /// Takes a token from the cell, if one comes before the deadline.
@@ -99,7 +99,7 @@ impl Model {
 
     fn put(&self) {
         self.cells[0].fetch_add(1, Release);
-        futex::wake::<_, u32>(&As(self, true), &raw const self.cells[0], 1);
+        let _ = futex::wake::<_, u32>(&As(self, true), &raw const self.cells[0], 1);
     }
 
     fn nobody_is_left(&self) {

@@ -194,6 +194,43 @@ fn a_wait_and_a_wake_up_cost_their_accesses() {
     assert_eq!(run - plain_run, bucket + node + transfer.0);
 }
 
+/// What a wake-up costs if no thread sleeps, by `os.futex_wake_entry`.
+#[test]
+fn a_wake_up_without_a_sleeper_costs_what_the_kernel_does() {
+    let took = |settings: &[&str]| {
+        let mut simulation = simulation(&common::cores(1, settings));
+        let (cell, time) = (cell(&mut simulation, 0u32), Rc::new(RefCell::new(0)));
+        let spent = time.clone();
+        simulation
+            .spawn(on(0, 0), move || {
+                // The first call finds the kernel's lines in no cache.
+                Simulated::wake::<u32>(&cell.0, 1, Wait::Futex);
+                let start = act::time().0;
+                Simulated::wake::<u32>(&cell.0, 1, Wait::Futex);
+                *spent.borrow_mut() = act::time().0 - start;
+            })
+            .unwrap();
+        simulation.run().unwrap();
+        *time.borrow()
+    };
+    let chip = common::cores(1, &[]);
+    let (call, hit, atomic) = (chip.os.futex.wake_none.0, chip.cache.hit.0, chip.cache.atomic.0);
+    for home in [&[][..], &["os.futex_home=bucket"]] {
+        let with = |entry| took(&[home, &[entry]].concat());
+        let program = with("os.futex_wake_entry=program");
+        assert_eq!(took(home), program);
+        assert_eq!(with("os.futex_wake_entry=call"), program + call, "{home:?}");
+    }
+    // In place of the program's look, the lock: an atomic on its ticket, two looks at it, the head,
+    // and the store that gives it back.
+    let stored = |entry| took(&["os.futex_home=bucket", entry]);
+    let lock = atomic + hit + 3 * hit + hit;
+    assert_eq!(stored("os.futex_wake_entry=lock"), stored("os.futex_wake_entry=program") - hit + call + lock);
+    let refused =
+        Chip::from_toml_with(OCOR, "x.toml", &["os.futex_wake_entry=none".to_owned()]).unwrap_err().to_string();
+    assert!(refused.contains("key `os.futex_wake_entry` is the text \"none\"; expected \"program\""), "{refused}");
+}
+
 #[test]
 fn a_holder_of_a_buckets_lock_is_not_preempted() {
     // With one core and the shortest time slice, a thread that spins on the bucket's lock would

@@ -57,7 +57,7 @@ pub use chip::{Chip, MemoryModel, Noise};
 pub use clocks::{CoreClock, CoreClocks};
 pub use coherent::Coherent;
 pub use cores::Core;
-pub use os::{FutexHome, IdleStates, Ipi, OffCores, Os, SchedulerName, WakeSpread};
+pub use os::{FutexHome, IdleStates, Ipi, OffCores, Os, SchedulerName, WakeEntry, WakeSpread};
 pub use plan::Plan;
 pub use prices::Prices;
 pub use read::{ChipError, ChipText, Problem};

@@ -307,15 +307,19 @@ fn give_up<K: Kernel>(kernel: &K, me: u32) -> Slept {
     }
 }
 
-/// Wakes up to `n` sleepers of a cell, the earliest first. Returns how many it woke. The caller
-/// must have changed the cell.
-pub fn wake<K: Kernel, T: Word>(kernel: &K, cell: *const <K::M as Machine>::Atomic<T>, n: u32) -> u32 {
+/// Wakes up to `n` sleepers of a cell, the earliest first. Returns how many it woke; `None` if no
+/// sleeper is announced, so that it did not enter the kernel. The caller must have changed the cell.
+pub fn wake<K: Kernel, T: Word>(kernel: &K, cell: *const <K::M as Machine>::Atomic<T>, n: u32) -> Option<u32> {
     let key = kernel.key(cell);
     // The change of the cell comes before the look at the counter.
     K::M::fence(SeqCst);
-    if n == 0 || kernel.counter(key).sleepers.load(Relaxed) == 0 {
-        return 0;
-    }
+    let announced = n != 0 && kernel.counter(key).sleepers.load(Relaxed) != 0;
+    announced.then(|| wake_key(kernel, key, n))
+}
+
+/// Enters the kernel, and wakes up to `n` sleepers of the cell with this key under its bucket's
+/// lock. Returns how many it woke.
+fn wake_key<K: Kernel>(kernel: &K, key: u64, n: u32) -> u32 {
     kernel.path(Path::Wake);
     let here = kernel.bucket_of(key);
     let bucket = lock(kernel, here);
@@ -368,15 +372,10 @@ pub fn requeue<K: Kernel, T: Word>(
     Some((taken.len() as u32, moved))
 }
 
-/// Like [`wake`], for a cell to which sleepers were moved: always enters the kernel.
+/// Like [`wake`], but always takes the bucket's lock: for a cell to which sleepers were moved, and
+/// for each wake-up in Linux before 3.14.
 pub fn wake_moved<K: Kernel, T: Word>(kernel: &K, cell: *const <K::M as Machine>::Atomic<T>, n: u32) -> u32 {
     let key = kernel.key(cell);
     K::M::fence(SeqCst);
-    kernel.path(Path::Wake);
-    let here = kernel.bucket_of(key);
-    let bucket = lock(kernel, here);
-    let taken = take_sleepers(kernel, bucket, key, n);
-    unlock(kernel, bucket);
-    taken.iter().for_each(|&number| kernel.unblock(number, here));
-    taken.len() as u32
+    wake_key(kernel, key, n)
 }

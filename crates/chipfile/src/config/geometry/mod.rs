@@ -21,7 +21,7 @@ use super::chip::Chip;
 use super::coherent::{Atomics, Coherent, HomePlacement};
 use super::limits::SLOWEST;
 use super::mechanism::Mechanisms;
-use super::os::{FutexHome, Ipi};
+use super::os::{FutexHome, Ipi, WakeEntry};
 use coherent::{caches, network, places};
 use misfit::{Fits, at_least_1, divides, ensure};
 
@@ -108,6 +108,8 @@ fn system(chip: &Chip) -> Fits {
         let expected = "\"bucket\" where lines do not go round all homes (home.placement = \"interleaved\")";
         ensure(fits, "os.futex_home", "\"lock\"", expected)?;
     }
+    let expected = "\"program\" or \"call\" without os.futex_home: no bucket has a lock";
+    ensure(os.futex.entry != WakeEntry::Lock || os.futex.home.is_some(), "os.futex_wake_entry", "\"lock\"", expected)?;
     let expected = "\"price\" or \"packet\" without os.futex_home: no home has the sleepers' queue";
     ensure(os.interrupt.ipi != Ipi::Home || os.futex.home.is_some(), "os.ipi", "\"home\"", expected)?;
     if os.interrupt.tick.0 != 0 {

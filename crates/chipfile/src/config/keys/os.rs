@@ -2,7 +2,7 @@
 
 use super::key::{Key, Need, Value, ValueKind, share, text, whole};
 use crate::config::limits::MOST_CYCLES;
-use crate::config::os::{FutexHome, GovernorName, IdleStates, Ipi, OffCores, SchedulerName, WakeSpread};
+use crate::config::os::{FutexHome, GovernorName, IdleStates, Ipi, OffCores, SchedulerName, WakeEntry, WakeSpread};
 use baton_sched::governor::Goal;
 use baton_units::Cycles;
 
@@ -76,6 +76,17 @@ pub(super) const KEYS: &[Key] = &[
                queues are not in memory, and a call costs its price",
         get: |_, chip| chip.os.futex.home.map(|home| Value::Text(home.name().into())),
         set: |_, chip, value| chip.os.futex.home = FutexHome::named(&text(value)),
+    },
+    Key {
+        path: "os.futex_wake_entry",
+        kind: ValueKind::Choice(WakeEntry::NAMES),
+        fixed: Need::May,
+        coherent: Need::May,
+        what: "a futex wake if no thread sleeps: no call, a call that looks at a counter, or one that takes the bucket's lock; absent: program",
+        get: |_, chip| {
+            (chip.os.futex.entry != WakeEntry::Program).then(|| Value::Text(chip.os.futex.entry.name().into()))
+        },
+        set: |_, chip, value| chip.os.futex.entry = WakeEntry::named(&text(value)).unwrap_or_default(),
     },
     Key {
         path: "os.wake_pull",

@@ -9,7 +9,7 @@ mod governing;
 mod values;
 
 pub use governing::{Governing, GovernorName};
-pub use values::{FutexHome, IdleState, IdleStates, Ipi, OffCores, Percentile, SchedulerName, WakeSpread};
+pub use values::{FutexHome, IdleState, IdleStates, Ipi, OffCores, Percentile, SchedulerName, WakeEntry, WakeSpread};
 
 use baton_sched::placement::Amp;
 use baton_units::Cycles;
@@ -64,6 +64,8 @@ pub struct Futex {
     /// The homes of the kernel's hash buckets; `None`: the buckets are not in memory, and a call
     /// costs its price alone.
     pub home: Option<FutexHome>,
+    /// What a wake-up does if no thread sleeps.
+    pub entry: WakeEntry,
 }
 
 /// The prices of CPUs without a thread.

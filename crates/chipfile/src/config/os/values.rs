@@ -15,6 +15,19 @@ choice! {
     }
 }
 
+choice! {
+    /// What a futex wake-up does if no thread sleeps.
+    WakeEntry {
+        /// The program counts its sleepers, and calls only if there are some.
+        #[default] Program = "program",
+        /// Each wake-up is a call, which finds in the bucket's counter that no thread sleeps, as in
+        /// Linux since 3.14.
+        Call = "call",
+        /// Each wake-up is a call, which takes the bucket's lock, as in Linux before 3.14.
+        Lock = "lock",
+    }
+}
+
 /// The name of a scheduling policy in the registry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SchedulerName(&'static str);
