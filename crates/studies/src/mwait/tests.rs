@@ -121,7 +121,7 @@ fn tasks_have_many_seeds_and_every_choice_the_first_of_them() {
 /// their own.
 #[test]
 fn rules_are_those_that_were_frozen() {
-    assert_eq!(study().frozen.rules, "435a7a6b4e24bf32");
+    assert_eq!(study().frozen.rules, "d1d2dd95c328b62e");
 }
 
 #[test]

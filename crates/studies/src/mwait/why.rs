@@ -1,6 +1,6 @@
 //! Why a claim came out as it did: figures of experiments that ran beside those of the claim.
 
-use super::jobs::{CHANGES, FREE, LOCK, LONG, MOST, SECTIONS, SHORT, SPIN, SPINS, TASKS};
+use super::jobs::{CHANGES, FREE, KERNEL, LOCK, LONG, MOST, OWNER, SECTIONS, SHORT, SPIN, SPINS, TASKS};
 use super::results::{self, Of, Results, time};
 use super::run::{Arm, Load};
 use crate::Interval;
@@ -27,7 +27,7 @@ fn beside(results: &Results<'_>, load: Load) -> String {
     let over = |arm| said(results.ratio(most, [arm, Arm::New], time));
     format!(
         "`spin budget`: {}; {SPIN} is libgomp's. Over the mutex that sleeps at once: {}, over the ticket spinlock: {}, over a mutex that tries at each turn: {}. `MWAIT's exit`: {} at 50 cycles, {} at \
-         20,000. `{FREE}`: {}. `directory`: {} with 2 cores by name, {} with 1. 1spinner that polls takes {} times the time of 1spinner with MWAIT",
+         20,000. `{FREE}`: {}. `directory`: {} where it {OWNER}. `kernel`: {} with that of 3.5. 1spinner that polls takes {} times the time of 1spinner with MWAIT",
         spins.join(", "),
         over(Arm::Pthread),
         over(Arm::Ticket),
@@ -35,8 +35,8 @@ fn beside(results: &Results<'_>, load: Load) -> String {
         changed("50 cycles"),
         changed(super::jobs::SLOW),
         changed(FREE),
-        changed("names 2 cores, else asks all"),
-        changed("names 1 core, else asks all"),
+        changed(OWNER),
+        changed(KERNEL),
         over(Arm::NewPolls),
     )
 }
