@@ -37,7 +37,7 @@ fn functions(trace: &Trace, object: &WaitableReport, site: SiteId) -> Vec<String
 
 /// The functions of the call site where most waits begin.
 fn busiest(trace: &Trace, object: &WaitableReport) -> Vec<String> {
-    let site = object.stats.sites.iter().max_by_key(|(_, (count, _))| *count).map(|(site, _)| *site);
+    let site = object.stats.sites.iter().max_by_key(|(_, (count, _))| *count).map(|((_, site), _)| *site);
     functions(trace, object, site.expect("a site"))
 }
 

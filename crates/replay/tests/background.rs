@@ -3,19 +3,16 @@
 
 mod common;
 
-use baton_replay::change::{Change, Life, Part, Treatment};
 use baton_replay::compile::{Probes, compile};
 use baton_replay::program::Op;
-use baton_replay::{Ask, predict};
 use baton_trace::point::CALLS;
 use baton_trace::{
-    Clock, Lock, Mode, OffReason, Outcome, ProcessIndex, SiteId, SystemCall, ThreadIndex, Ticks, Trace, TraceBuilder,
-    What,
+    Clock, Lock, Mode, OffReason, Outcome, SiteId, SystemCall, ThreadIndex, Ticks, Trace, TraceBuilder, What,
 };
+use common::{HOT, foretold};
 
 const MODE: Mode = Mode::Exclusive;
 const TURNS: u64 = 100;
-const HOT: u64 = 0x1000;
 const LOOK: u64 = 0x2000;
 
 /// How thread 0 waits for thread 1, and what becomes of thread 2.
@@ -98,19 +95,6 @@ fn recorded_to(way: End, signals: bool) -> Trace {
 /// times as long.
 fn times<const N: usize>(factors: [f64; N]) -> [f64; N] {
     foretold(&recorded(false), factors).0
-}
-
-/// Like [`times`], for any trace. Returns the reasons not to trust the times, too.
-fn foretold<const N: usize>(trace: &Trace, factors: [f64; N]) -> ([f64; N], Vec<String>) {
-    let change = |factor: f64| {
-        let life = Life { process: ProcessIndex(0), address: HOT, time: Ticks(0)..Ticks(u64::MAX) };
-        let part = Part { name: "hot".into(), locks: vec![life], treatment: Treatment::Shrink(factor) };
-        Change { text: format!("x{factor}"), default: None, parts: vec![part], barrier: None }
-    };
-    let chip = common::chip(&["core.clock_hz=1000000000", "core.count=4", "noise.start=0", "noise.latency=0"]);
-    let ask = Ask { changes: factors.map(change).into(), seeds: 1, cpus: Some(4), ..Ask::default() };
-    let prediction = predict(trace, &chip, &ask, &|| {}).expect("each replay ends");
-    (std::array::from_fn(|row| prediction.results[row + 1].time_ns.median as f64), prediction.reasons)
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Formats figures for people: mostly three digits and a unit. Also formats names and commands for
 //! sentences.
 
+use baton_trace::Stream;
 use baton_units::Nanos;
 
 /// Formats a duration: `412ns`, `1.24µs`, `38.0ms`, `12.5s`, `4500s`, and from 6,000 s on in
@@ -88,11 +89,17 @@ pub fn phrase(kind: &str, name: &str) -> String {
         format!("the {kind}s {name}")
     } else if by_place {
         format!("the {kind} {name}")
-    } else if name.starts_with("hot one of ") {
+    } else if name.starts_with("hot one of ") || is_stream(name) {
         format!("the {name}")
     } else {
         name.to_owned()
     }
+}
+
+/// Whether a name is that of a pipe, socket or eventfd by its place, as `pipe in main (a.c:3)`.
+pub(crate) fn is_stream(name: &str) -> bool {
+    let begins = |sort: &Stream| name.strip_prefix(sort.word()).is_some_and(|rest| rest.starts_with(" in "));
+    Stream::ALL.iter().any(begins)
 }
 
 /// A word, quoted for a shell if necessary.

@@ -120,6 +120,7 @@ impl TraceBuilder {
             losses: Vec::new(),
             content: Content::Memory(self.events),
             loops: OnceLock::new(),
+            flows: OnceLock::new(),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Sets of kinds of events: for passes over a trace that need only rare kinds, and for telling
 //! which kinds a segment contains.
 
-use crate::event::{Lock, LockKind, Mode, OffReason, SiteId, What};
+use crate::event::{Lock, LockKind, Mode, OffReason, SiteId, SystemCall, What};
 
 /// A set of kinds of events, with a bit for each kind byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +26,15 @@ impl Kinds {
         Kinds::of(&[What::OffCpu { tid: 0, reason: OffReason::Unknown }, What::OnCpu { tid: 0, cpu: 0 }]);
     /// [`What::Sample`] only.
     pub const SAMPLES: Kinds = Kinds::of(&[What::Sample { code: 0, micros: 0 }]);
+    /// What went through queues, and calls: [`What::Put`], [`What::Take`], [`What::QueueClose`],
+    /// [`What::Blocked`] and [`What::Called`].
+    pub(crate) const FLOWS: Kinds = Kinds::of(&[
+        What::Put { queue: 0, items: 0 },
+        What::Take { queue: 0, items: 0 },
+        What::QueueClose { queue: 0, site: SiteId::UNKNOWN },
+        What::Blocked { site: SiteId::UNKNOWN, ticks: 0 },
+        What::Called { call: SystemCall::NONE, site: SiteId::UNKNOWN },
+    ]);
     /// [`What::TryFail`] of locks of all kinds.
     pub const TRIES: Kinds = Kinds::tries();
     pub(crate) const NONE: Kinds = Kinds([0; 4]);

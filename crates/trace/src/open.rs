@@ -130,6 +130,7 @@ fn assemble(scans: Vec<(Scan, File)>, mut losses: Vec<Loss>) -> Trace {
         losses: Vec::new(),
         content: Content::Memory(Vec::new()),
         loops: OnceLock::new(),
+        flows: OnceLock::new(),
     };
     let mut segments = Segments::new(clock.origin);
     for (mut scan, file) in scans {

@@ -10,9 +10,8 @@ use crate::reader::{Loss, Merge, Segments};
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
+mod flows;
 mod tried;
-
-pub use tried::Interpreted;
 
 /// A synchronization trace: read from a directory ([`Trace::open`]) or built in memory
 /// ([`crate::TraceBuilder`]).
@@ -34,6 +33,8 @@ pub struct Trace {
     pub(crate) content: Content,
     /// The loops that [`Trace::interpreted_events`] shows as waits; found when first asked for.
     pub(crate) loops: OnceLock<tried::Loops>,
+    /// The waits at streams that [`Trace::interpreted_events`] shows; found when first asked for.
+    pub(crate) flows: OnceLock<flows::Flows>,
 }
 
 pub(crate) enum Content {
@@ -63,9 +64,13 @@ impl Trace {
         })
     }
 
-    /// Returns all events by time, with loops that try a lock until they get it shown as waits.
+    /// Returns all events by time. Shows loops that try a lock until they get it as waits, and the waits at
+    /// pipes, sockets and eventfds for threads of the recording. Leaves out what went through a stream that
+    /// has an end outside of the recording.
     pub fn interpreted_events(&self) -> Interpreted<'_> {
-        Interpreted::new(self.events(), self.loops.get_or_init(|| tried::loops(self)))
+        let tried = tried::Tried::new(self.events(), self.loops.get_or_init(|| tried::loops(self)));
+        let flows = self.flows.get_or_init(|| flows::flows(self.events_of(Kinds::FLOWS)));
+        Interpreted(flows::WithWaits::new(tried, flows))
     }
 
     /// Returns the events of the complete part of the trace, up to [`Trace::complete_until`], as
@@ -133,6 +138,18 @@ impl Trace {
     /// Returns the name of a process's marker or region.
     pub fn marker_name(&self, process: ProcessIndex, name: u32) -> Option<&str> {
         self.marker_names.get(&(process, name)).map(String::as_str)
+    }
+}
+
+/// The events of a trace, in the order of time, as [`Trace::interpreted_events`] shows them.
+pub struct Interpreted<'a>(flows::WithWaits<'a, tried::Tried<'a>>);
+
+impl Iterator for Interpreted<'_> {
+    type Item = Event;
+
+    #[inline]
+    fn next(&mut self) -> Option<Event> {
+        self.0.next()
     }
 }
 

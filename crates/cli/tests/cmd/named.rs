@@ -188,6 +188,10 @@ fn whatif_has_a_row_for_each_change_and_says_what_it_assumes() {
     assert!(!text(&baton(&named).stdout).contains(unmeasured), "the user chose what a lock costs");
 
     let table = text(&baton(&asked).stdout);
+    assert!(table.contains("\nnot trustworthy: "), "{table}");
+    let sentences = table.lines().skip_while(|line| !line.starts_with("not trustworthy:"));
+    let longest = sentences.take_while(|line| !line.is_empty()).map(|line| line.chars().count()).max();
+    assert!(longest <= Some(80), "{table}");
     assert!(
         table.contains("\nshrink hot=2x,cold=0.5  ") && table.contains("note: hot=mcs: all other locks"),
         "{table}"

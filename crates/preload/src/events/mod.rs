@@ -17,7 +17,7 @@
 //! | [`affinity`] | on which CPUs threads may run |
 //! | `told` | objects of which the trace says something already |
 //! | `cost` | what recording costs, measured |
-//! | `streams` | which files are sockets or pipes |
+//! | `streams` | which files are sockets, pipes or eventfds, and the streams that they are ends of |
 //! | `switches` | when the kernel took the CPU away, and gave it back |
 //! | `libc_locks` | locks inside of glibc, by breakpoints |
 //! | `perf` | events of the kernel about a thread, and the rings that they come in |
@@ -51,7 +51,7 @@ pub use life::{CALLBACKS, begin, finish, say_unrecorded, start};
 pub use locks::*;
 pub use modules::list as list_modules;
 pub use objects::*;
-pub use outside::{About, UNTOLD, called, on_cpu};
+pub use outside::{About, UNTOLD, called, closes, on_cpu, put};
 pub use post::{bounded, moment, post, post_ordered};
 pub use queues::is_inside;
 pub use session::{Probe, Quiet, Recorded, is_recording};

@@ -246,6 +246,14 @@ reals! {
     __register_frame_info_bases(*const c_void, Object, Object, Object) -> ();
     __register_frame_table(Object) -> ();
     close(c_int) -> c_int;
+    pipe(*mut c_int) -> c_int;
+    pipe2(*mut c_int, c_int) -> c_int;
+    socketpair(c_int, c_int, c_int, *mut c_int) -> c_int;
+    eventfd(c_uint, c_int) -> c_int;
+    eventfd_read(c_int, *mut u64) -> c_int;
+    eventfd_write(c_int, u64) -> c_int;
+    dup2(c_int, c_int) -> c_int;
+    dup3(c_int, c_int, c_int) -> c_int;
 }
 
 /// The function that a C11 thread runs.

@@ -304,6 +304,14 @@ hooks! {
         __register_frame_info_bases "r8",
         __register_frame_table "rsi",
         close "rsi",
+        pipe "rsi",
+        pipe2 "rdx",
+        socketpair "r8",
+        eventfd "rdx",
+        eventfd_read "rdx",
+        eventfd_write "rdx",
+        dup2 "rdx",
+        dup3 "rcx",
     }
     others {
         // Names that programs linked long ago call, and the libstdc++ of that time.

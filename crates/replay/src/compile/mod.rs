@@ -21,6 +21,7 @@
 //! | [`rounds`] | the loops of background threads |
 //! | [`lines`] | how much data moves with a lock |
 //! | [`dynamic`] | places where threads share out work among themselves |
+//! | [`streams`] | pipes, sockets and eventfds: which steps moved their bytes |
 //! | [`stores`] | such work as a store, from which the first thread that comes takes the next item |
 
 mod affinity;
@@ -38,6 +39,7 @@ mod scale;
 mod semaphores;
 mod stalls;
 mod stores;
+mod streams;
 mod thread;
 mod tokens;
 mod track;

@@ -1,6 +1,7 @@
 //! Locks, semaphores and barriers by address. Several objects may exist at one address, one after
 //! the other.
 
+use super::streams::Streams;
 use baton_trace::{Address, LockKind, ProcessIndex};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -82,6 +83,7 @@ pub(crate) struct Objects {
     /// The initial value of each semaphore; `None` if the initialisation was not recorded.
     pub(crate) semaphores: Vec<Option<u32>>,
     barriers: Vec<BarrierBook>,
+    pub(crate) streams: Streams,
     /// The number of queues of items.
     pub(crate) queues: u32,
     /// The number of participants of each meeting at a barrier. Meetings of the same threads share

@@ -78,6 +78,18 @@ impl Tokens {
         Some(self.of_signal(signal))
     }
 
+    /// Records a step that may put down tokens for waits that are found later. Returns the number of the step,
+    /// which is like that of a signal.
+    pub(crate) fn step(&mut self) -> u32 {
+        self.signals += 1;
+        self.signals - 1
+    }
+
+    /// Returns a token that the step puts down.
+    pub(crate) fn after_step(&mut self, step: u32) -> u32 {
+        self.of_signal(step)
+    }
+
     /// Makes a token that no signal of a condition variable puts down.
     pub(crate) fn fresh(&mut self) -> u32 {
         self.of_signal(NONE)

@@ -5,9 +5,11 @@
 use baton_chip::{Chip, Options, Simulated, Simulation, Spawn, act};
 use baton_machine::units::{Cycles, Hertz};
 use baton_machine::{Machine, Owned, Slot, Wait};
+use baton_replay::change::{Change, Life, Part, Treatment};
+use baton_replay::{Ask, predict};
 use baton_sync::lock::RawLock;
 use baton_sync::lock::futex::Futex;
-use baton_trace::{How, Lock, Mode, SiteId, Trace, What};
+use baton_trace::{How, Lock, Mode, ProcessIndex, SiteId, Ticks, Trace, What};
 use std::cell::Cell;
 use std::rc::Rc;
 
@@ -84,6 +86,23 @@ pub fn in_threads<F: FnOnce() + 'static>(
     simulation.spawn(Spawn::default(), main).unwrap();
     let outcome = simulation.run().unwrap();
     (simulation.into_trace(), outcome.cycles)
+}
+
+/// The address of the lock whose work [`foretold`] changes.
+pub const HOT: u64 = 0x1000;
+
+/// Returns the times of replays, in nanoseconds, in which the work under [`HOT`] takes `factors` times as long,
+/// and the reasons not to trust them. One tick of the trace is a nanosecond.
+pub fn foretold<const N: usize>(trace: &Trace, factors: [f64; N]) -> ([f64; N], Vec<String>) {
+    let change = |factor: f64| {
+        let life = Life { process: ProcessIndex(0), address: HOT, time: Ticks(0)..Ticks(u64::MAX) };
+        let part = Part { name: "hot".into(), locks: vec![life], treatment: Treatment::Shrink(factor) };
+        Change { text: format!("x{factor}"), default: None, parts: vec![part], barrier: None }
+    };
+    let chip = chip(&["core.clock_hz=1000000000", "core.count=4", "noise.start=0", "noise.latency=0"]);
+    let ask = Ask { changes: factors.map(change).into(), seeds: 1, cpus: Some(4), ..Ask::default() };
+    let prediction = predict(trace, &chip, &ask, &|| {}).expect("each replay ends");
+    (std::array::from_fn(|row| prediction.results[row + 1].time_ns.median as f64), prediction.reasons)
 }
 
 /// Records an event of the running thread, with the present time.

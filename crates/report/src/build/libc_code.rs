@@ -90,8 +90,8 @@ fn functions(names: &mut Names, analysis: &Analysis) -> Functions {
             continue;
         }
         let all = functions.entry(number as u32).or_default();
-        for site in waitable.stats.sites.keys() {
-            let frames = names.symbols.site(names.trace, waitable.object.process, *site);
+        for (process, site) in waitable.stats.sites.keys() {
+            let frames = names.symbols.site(names.trace, *process, *site);
             all.extend(function(&frames));
         }
     }

@@ -195,7 +195,8 @@ fn lock_of(trace: &Trace, name: String, class: u32, origin: Option<u32>, lock: &
 
 fn waitable(names: &mut Names, from: &baton_trace::analysis::WaitableReport) -> model::Waitable {
     let clock = &names.trace.clock;
-    let busiest = from.stats.sites.iter().max_by_key(|(_, (waits, _))| *waits).map(|(site, _)| *site);
+    let used_most = from.stats.sites.iter().max_by_key(|(_, (waits, _))| *waits).map(|(site, _)| *site);
+    let busiest = used_most.map(|(_, site)| site);
     model::Waitable {
         kind: names::kind(from.object.kind).to_owned(),
         pid: pid(names.trace, from.object.process),
@@ -215,7 +216,7 @@ fn waitable(names: &mut Names, from: &baton_trace::analysis::WaitableReport) -> 
         at: names.waits_at(&from.object, busiest),
         name: match from.stats.construct {
             Some(construct) => names.construct(&from.object, construct, busiest),
-            None => names.waitable(&from.object, busiest),
+            None => names.waitable(&from.object, used_most),
         },
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::symbols::{Frame, Symbols, is_wrapper, own, short};
 use baton_trace::analysis::{LockReport, Object, ObjectKind, WaitableReport};
-use baton_trace::{Construct, LockKind, ProcessIndex, SiteId, Ticks, Trace, Waitable};
+use baton_trace::{Construct, LockKind, ProcessIndex, SiteId, Stream, Ticks, Trace, Waitable};
 
 /// The word that reports use for a kind of object.
 pub(super) fn kind(kind: ObjectKind) -> &'static str {
@@ -87,10 +87,14 @@ impl Names<'_> {
     }
 
     /// The name of an object other than a lock.
-    pub(super) fn waitable(&mut self, object: &Object, busiest: Option<SiteId>) -> String {
+    pub(super) fn waitable(&mut self, object: &Object, busiest: Option<(ProcessIndex, SiteId)>) -> String {
         if let Some(name) = &object.name {
             return name.clone();
         }
+        if let Some(name) = self.stream(object, busiest) {
+            return name;
+        }
+        let busiest = busiest.map(|(_, site)| site);
         if object.kind == ObjectKind::Waitable(Waitable::LibcLock) {
             let frames = busiest.map(|site| self.symbols.site(self.trace, object.process, site));
             let function = frames.and_then(|frames| frames.first().map(|frame| public(&frame.function)));
@@ -103,6 +107,17 @@ impl Names<'_> {
         match init.and_then(|site| self.site_place(object.process, site)) {
             Some(place) => format!("from {place}"),
             None => self.address(object.process, object.address, object.loaded, busiest),
+        }
+    }
+
+    /// The name of a pipe, socket or eventfd: its sort, and the place where threads wait there most. `None` for
+    /// other objects.
+    fn stream(&mut self, object: &Object, busiest: Option<(ProcessIndex, SiteId)>) -> Option<String> {
+        let queue = object.kind == ObjectKind::Waitable(Waitable::Queue);
+        let word = Stream::of(object.address).filter(|_| queue)?.word();
+        match busiest.and_then(|(process, site)| self.site_place(process, site)) {
+            Some(place) => Some(format!("{word} in {place}")),
+            None => Some(word.to_owned()),
         }
     }
 

@@ -5,7 +5,7 @@ use super::names::{Names, place};
 use crate::model::{Queue, QueuePlace, QueueSide, QueueUser, SlowStage, Thread, Waitable, ratio};
 use crate::symbols::{Frame, is_wrapper};
 use baton_trace::analysis::{self, Analysis, QueueStats};
-use baton_trace::{ProcessIndex, SiteId, ThreadIndex, Ticks};
+use baton_trace::{ProcessIndex, SiteId, Stream, ThreadIndex, Ticks};
 use baton_units::Nanos;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,9 +16,11 @@ pub(super) fn queues(names: &mut Names, analysis: &Analysis, waitables: &[Waitab
     let mut all = Vec::new();
     for ((number, from), waitable) in (0..).zip(&analysis.waitables).zip(waitables) {
         let Some(stats) = from.stats.queue.as_deref().filter(|stats| is_used(stats)) else { continue };
-        let process = from.object.process;
-        let puts = side(names, process, &stats.puts);
-        let takes = side(names, process, &stats.takes);
+        if Stream::of(from.object.address).is_some() && !has_waits(stats) {
+            continue;
+        }
+        let puts = side(names, &stats.puts);
+        let takes = side(names, &stats.takes);
         let length = analysis.window.length().0;
         all.push(Queue {
             waitable: number,
@@ -36,11 +38,15 @@ pub(super) fn queues(names: &mut Names, analysis: &Analysis, waitables: &[Waitab
 }
 
 fn is_used(stats: &QueueStats) -> bool {
-    let sides = [&stats.puts, &stats.takes];
-    sides.iter().any(|side| side.items > 0 || side.threads.values().any(|(_, time)| *time > Ticks(0)))
+    [&stats.puts, &stats.takes].iter().any(|side| side.items > 0) || has_waits(stats)
 }
 
-fn side(names: &mut Names, process: ProcessIndex, from: &analysis::QueueSide) -> QueueSide {
+fn has_waits(stats: &QueueStats) -> bool {
+    let waited = |side: &&analysis::QueueSide| side.threads.values().any(|(_, time)| *time > Ticks(0));
+    [&stats.puts, &stats.takes].iter().any(waited)
+}
+
+fn side(names: &mut Names, from: &analysis::QueueSide) -> QueueSide {
     let clock = names.trace.clock;
     let users: BTreeSet<ThreadIndex> = from.movers.keys().chain(from.threads.keys()).copied().collect();
     let user = |thread: ThreadIndex| {
@@ -56,7 +62,7 @@ fn side(names: &mut Names, process: ProcessIndex, from: &analysis::QueueSide) ->
         waited_ns: nanos(&clock, from.threads.values().map(|(_, time)| *time).sum()),
         wait_ns: distribution(&clock, &from.wait),
         threads,
-        places: places(names, process, &from.sites),
+        places: places(names, &from.sites),
     }
 }
 
@@ -80,10 +86,10 @@ fn is_of_rust(frame: &Frame) -> bool {
 }
 
 /// The places of waits: call sites of the same place are one.
-fn places(names: &mut Names, process: ProcessIndex, sites: &BTreeMap<SiteId, (u64, Ticks)>) -> Vec<QueuePlace> {
+fn places(names: &mut Names, sites: &BTreeMap<(ProcessIndex, SiteId), (u64, Ticks)>) -> Vec<QueuePlace> {
     let mut all: BTreeMap<String, (u64, Ticks)> = BTreeMap::new();
-    for (site, (waits, time)) in sites {
-        let frames = names.symbols.site(names.trace, process, *site);
+    for ((process, site), (waits, time)) in sites {
+        let frames = names.symbols.site(names.trace, *process, *site);
         let own = frames.iter().position(|frame| !is_wrapper(frame) && !is_of_rust(frame)).unwrap_or(0);
         let name = frames.get(own..).and_then(place).unwrap_or_else(|| "an unknown place".to_owned());
         let place = all.entry(name).or_default();

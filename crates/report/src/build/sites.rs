@@ -37,8 +37,8 @@ pub(super) fn sites(names: &mut Names, analysis: &Analysis, class_of: &[u32]) ->
         }
     }
     for (number, waitable) in analysis.waitables.iter().enumerate() {
-        for (id, (waits, time)) in &waitable.stats.sites {
-            let key = (waitable.object.process, *id, Of::Waitable(number as u32));
+        for ((process, id), (waits, time)) in &waitable.stats.sites {
+            let key = (*process, *id, Of::Waitable(number as u32));
             let site = found.entry(key).or_insert_with(|| site(names, key));
             site.contended += waits;
             site.wait_ns += nanos(&names.trace.clock, *time);

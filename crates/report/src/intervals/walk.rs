@@ -3,7 +3,7 @@
 use super::interval::{Doing, Entry, Interval};
 use super::thread::{OtherWait, ThreadState, entry, entry_by_cpu_time};
 use baton_trace::analysis::{Account, Holder, OffStretch, ThreadOffCpu, Waiter};
-use baton_trace::{Address, Event, How, Lock, Mode, ProcessIndex, SiteId, ThreadIndex, Ticks, Trace, What};
+use baton_trace::{Address, Event, How, Lock, Mode, ProcessIndex, SiteId, ThreadIndex, Ticks, Trace, What, home};
 use baton_units::Nanos;
 use std::collections::BTreeMap;
 
@@ -174,6 +174,12 @@ impl<N: Numbering, E, F: FnMut(&Interval) -> Result<(), E>> Walk<'_, N, F> {
     }
 
     fn at_queue(&mut self, now: Ticks, thread: ThreadIndex, what: What, queue: Address) -> Result<(), E> {
+        // All processes know a stream as one object.
+        let process = self.trace.process_of(thread);
+        if home(process, queue) != process {
+            let object = self.object_of(now, home(process, queue), queue);
+            self.living.insert((process, queue), object);
+        }
         match what {
             What::PutWait { site, .. } => self.begin(now, thread, Doing::Room, Some(queue), site),
             What::PutWaited { .. } => self.finish(now, thread, Doing::Room),
@@ -188,7 +194,11 @@ impl<N: Numbering, E, F: FnMut(&Interval) -> Result<(), E>> Walk<'_, N, F> {
 
     /// The object that lives at an address of the thread's process.
     fn object(&mut self, now: Ticks, thread: ThreadIndex, address: Address) -> usize {
-        let key = (self.trace.process_of(thread), address);
+        self.object_of(now, self.trace.process_of(thread), address)
+    }
+
+    fn object_of(&mut self, now: Ticks, process: ProcessIndex, address: Address) -> usize {
+        let key = (process, address);
         if let Some(object) = self.living.get(&key) {
             return *object;
         }

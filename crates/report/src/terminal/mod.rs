@@ -12,14 +12,14 @@ mod verdict;
 
 pub use diff::diff;
 pub use orders::lock_orders;
-pub use text::{Style, WIDTH};
+pub use text::{Style, WIDTH, wrap};
 
 use crate::format::{count, duration, lock_phrase, percent, phrase};
 use crate::model::{Class, Limits, Outside, Report, Site, Thread, Usage, Waitable};
 use baton_units::Nanos;
 use std::collections::BTreeMap;
 use table::{Side, Table};
-use text::{ROWS, clip, plural, wrap};
+use text::{ROWS, clip, plural};
 
 /// The summary of a report as lines of text, with a line feed at the end.
 pub fn summary(report: &Report, style: Style) -> String {

@@ -2,7 +2,7 @@
 
 use super::table::{Side, Table};
 use super::text::{ROWS, Style, clip, plural, wrap};
-use crate::format::{count, duration, list, percent, phrase};
+use crate::format::{count, duration, is_stream, list, percent, phrase};
 use crate::model::{Queue, QueueSide, Report, SlowStage};
 use baton_units::Nanos;
 
@@ -29,6 +29,10 @@ pub(super) fn queues(report: &Report, style: Style) -> String {
     for queue in report.queues.iter().take(ROWS) {
         out += &waits(report, style, queue, &queue.puts, "full:", "blocked at");
         out += &waits(report, style, queue, &queue.takes, "empty:", "starved at");
+    }
+    if report.queues.iter().take(ROWS).any(|queue| is_stream(&queue.name)) {
+        let text = "of pipes, sockets and connections these are bytes; of an eventfd, what is added to its counter";
+        out += &wrap(&style.bold("items:"), "items:", text);
     }
     if let Some(stage) = &report.slow_stage {
         out += &wrap(&style.warn("slow stage:"), "slow stage:", &slow_stage(report, stage));

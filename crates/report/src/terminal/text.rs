@@ -28,7 +28,7 @@ impl Style {
 
 /// A sentence after a coloured word, broken at blanks, with later lines indented. `plain` is the
 /// word without colour.
-pub(super) fn wrap(painted: &str, plain: &str, text: &str) -> String {
+pub fn wrap(painted: &str, plain: &str, text: &str) -> String {
     let mut out = painted.to_owned();
     let mut column = plain.chars().count();
     for word in printable(text).split_whitespace() {

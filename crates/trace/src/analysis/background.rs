@@ -39,6 +39,7 @@ use super::lock_lives::Lives;
 use crate::clock::Ticks;
 use crate::event::{Event, FutexEnd, SiteId, ThreadIndex, WakeReason, What};
 use crate::process::ProcessIndex;
+use crate::stream::Stream;
 use crate::trace::Trace;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -203,7 +204,7 @@ struct Life {
     /// Whether the thread did something for other threads, or got something from them, other than by
     /// locks.
     serves: bool,
-    /// Whether the thread moved items of a queue: it ends when its items do, and not by a word.
+    /// Whether the thread moved items of a queue of the library: it ends when its items do, and not by a word.
     moves_items: bool,
     /// The call that created the thread, with its callers.
     created_at: Option<SiteId>,
@@ -343,7 +344,7 @@ impl Walk {
         let Some(life) = self.threads.get_mut(event.thread.index()) else { return };
         life.began.get_or_insert(now);
         life.serves |= serves(&event.what);
-        life.moves_items |= matches!(event.what, What::Put { .. } | What::Take { .. });
+        life.moves_items |= moves_items(&event.what);
         if let Some(place) = life.goes_to(&event.what) {
             life.came_to(place, now, self.locks.released(&event.what, process));
         }
@@ -453,6 +454,12 @@ impl Walk {
         let threads = || (0..).map(ThreadIndex).zip(&trace.threads).filter(|(_, thread)| thread.process == process);
         Some((threads().next()?.0, threads().map(|(_, thread)| thread.last).max()?))
     }
+}
+
+/// Whether the event moves items of a queue of the library. What goes through a pipe or an eventfd may be a word
+/// or a tick, and says nothing about the thread's end.
+fn moves_items(what: &What) -> bool {
+    matches!(*what, What::Put { queue, .. } | What::Take { queue, .. } if Stream::of(queue).is_none())
 }
 
 /// Whether a thread does something for others with this act, or gets something from them, other than

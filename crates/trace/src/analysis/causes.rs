@@ -18,6 +18,7 @@ use super::tasks::Teams;
 use crate::clock::Ticks;
 use crate::event::{Event, Mode, SiteId, ThreadIndex, WakeReason, What};
 use crate::process::ProcessIndex;
+use crate::stream::Stream;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// A wait that has ended, or an acquisition that did not wait.
@@ -365,9 +366,14 @@ impl<T: Carry> Causes<T> {
                 let cause = cause();
                 self.queue(object).take(items, cause);
             }
-            What::QueueClose { .. } => {
+            What::QueueClose { queue, .. } => {
                 let cause = cause();
-                self.queue(object).closed.get_or_insert(cause);
+                let closed = &mut self.queue(object).closed;
+                // A stream ends when the last of its writers closes it.
+                match Stream::of(queue) {
+                    Some(_) => *closed = Some(cause),
+                    None => drop(closed.get_or_insert(cause)),
+                }
             }
             What::PutWait { site, .. } => self.begin(event, WaitKind::Room, Some(object), site),
             What::TakeWait { site, .. } => self.begin(event, WaitKind::Item, Some(object), site),

@@ -231,7 +231,7 @@ impl<'a> Walk<'a> {
         if let Some(ended) = ended {
             let report = &mut self.reports[event.thread.index()];
             let waited = match object.or(ended.object).map(|id| &mut self.books[id.index()]) {
-                Some(Book::Waitable(stats)) => stats.ended(event.time, event.thread, &ended, self.window),
+                Some(Book::Waitable(stats)) => stats.ended(event.time, (process, event.thread), &ended, self.window),
                 _ => ended.begin.map_or(Ticks(0), |begin| self.window.overlap(begin, event.time)),
             };
             report.add(ended.kind, waited);
@@ -413,7 +413,8 @@ impl<'a> Walk<'a> {
         for (number, state) in (0..).zip(&self.threads).filter(|(_, state)| !state.ended) {
             let (thread, report) = (ThreadIndex(number), &mut self.reports[number as usize]);
             let open = self.causes.open(thread);
-            let end = self.window.end().min(self.trace.lived_until(self.trace.process_of(thread)));
+            let process = self.trace.process_of(thread);
+            let end = self.window.end().min(self.trace.lived_until(process));
             if state.waits_for.is_some() || !open.is_empty() {
                 report.last = end;
             }
@@ -421,7 +422,7 @@ impl<'a> Walk<'a> {
                 let waited = self.window.overlap(begun.time, end);
                 report.add(kind, waited);
                 if let Some(Book::Waitable(stats)) = begun.object.map(|id| &mut self.books[id.index()]) {
-                    stats.carried(kind, thread, begun.site, waited);
+                    stats.carried(kind, thread, (process, begun.site), waited);
                 }
             }
         }

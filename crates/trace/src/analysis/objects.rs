@@ -4,6 +4,7 @@
 use crate::clock::Ticks;
 use crate::event::{Address, Event, Lock, LockKind, SiteId, Waitable, What};
 use crate::process::ProcessIndex;
+use crate::stream::home;
 use crate::trace::Trace;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -31,7 +32,8 @@ pub enum ObjectKind {
 /// One life of one object, from its initialisation or first use to its destruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Object {
-    /// The process that the object belongs to.
+    /// The process that the object belongs to; the first one for a stream ([`crate::Stream`]), which
+    /// processes share.
     pub process: ProcessIndex,
     /// The object's address.
     pub address: Address,
@@ -119,6 +121,7 @@ impl<'a> Objects<'a> {
             }
             what => (what.queue()?, ObjectKind::Waitable(Waitable::Queue)),
         };
+        let process = if kind == ObjectKind::Waitable(Waitable::Queue) { home(process, address) } else { process };
         let id = self.at((process, address), kind, event.time);
         if let What::Acquire { site, .. } | What::Request { site, .. } = event.what {
             let object = &mut self.all[id.index()];

@@ -7,9 +7,10 @@
 //! its cause lies before the wait, the chain stays on the waiting thread.
 //!
 //! The end of a background thread ([`super::background()`]) is no cause: the path stays with the thread
-//! that joined it. Where another thread waited for a lock that a background thread held, the path lies
-//! in the background thread for as long as that wait lasted, and goes on in the thread that waited. The chain begins at the end of the thread that ended the program: the thread that
-//! left the process with the last event ([`What::Exit`]). Older traces lack that event: there it is
+//! that joined it. Where another thread waited for a lock that a background thread held, or at a queue
+//! for a background thread, the path lies in that thread for as long as the wait lasted, and goes on in
+//! the thread that waited. The chain begins at the end of the thread that ended the program: the thread
+//! that left the process with the last event ([`What::Exit`]). Older traces lack that event: there it is
 //! the first thread of that process, if no other thread of the process ended after it. If a signal ended
 //! the process, or the thread that ended it only slept while others worked, the chain begins with a thread
 //! that was at work then (`exits`).
@@ -308,8 +309,8 @@ impl Stops {
         Some((thread, end, number))
     }
 
-    /// Follows the chain from the last event to the first. If a wait for a lock leads into a background
-    /// thread, the chain lies there for as long as that wait lasted: what the background thread did
+    /// Follows the chain from the last event to the first. If a wait for a lock or at a queue leads into a
+    /// background thread, the chain lies there for as long as that wait lasted: what the background thread did
     /// before the wait delayed no other thread.
     fn walk_back(&self, trace: &Trace) -> Vec<PathSegment> {
         let Some((mut thread, mut time, number)) = self.last else { return Vec::new() };
@@ -349,7 +350,7 @@ impl Stops {
             }
             if !self.aside.contains(&to.0) {
                 waiter = None;
-            } else if kind == WaitKind::Lock && !self.aside.contains(&thread) {
+            } else if is_brief(kind) && !self.aside.contains(&thread) {
                 waiter = Some((thread, stop.begin, stop.number));
             }
             (thread, time, number) = to;
@@ -358,6 +359,11 @@ impl Stops {
         path.reverse();
         path
     }
+}
+
+/// Whether a wait of this kind for a background thread delays the waiter by its own length only.
+fn is_brief(kind: WaitKind) -> bool {
+    matches!(kind, WaitKind::Lock | WaitKind::Item | WaitKind::Room)
 }
 
 /// Returns the threads' lives, with all threads but these left out.

@@ -8,12 +8,16 @@
 //! records is not always that of the items: a cause may be the put or take of another thread at the
 //! same moment. If the record of the cause comes later than the end of the wait, the wait has no
 //! cause.
+//!
+//! A stream ([`crate::Stream`]) is a queue of bytes whose capacity is not known: a thread that waited for
+//! room there waited for the last take.
 
 use super::cause::{Carry, Cause, WaitKind};
 use super::stats::Distribution;
 use super::window::Window;
 use crate::clock::Ticks;
 use crate::event::{Event, SiteId, ThreadIndex, What};
+use crate::process::ProcessIndex;
 use std::collections::{BTreeMap, VecDeque};
 
 /// Most puts, and most takes, that are kept of one queue. The oldest ones are forgotten: the waits
@@ -69,12 +73,14 @@ pub(super) struct Passage<T> {
     pub(super) capacity: Option<u64>,
     puts: Moves<T>,
     takes: Moves<T>,
+    /// The last take, if the capacity is not known.
+    last_take: Option<Cause<T>>,
     pub(super) closed: Option<Cause<T>>,
 }
 
 impl<T: Carry> Passage<T> {
     pub(super) fn new() -> Passage<T> {
-        Passage { capacity: None, puts: Moves::new(), takes: Moves::new(), closed: None }
+        Passage { capacity: None, puts: Moves::new(), takes: Moves::new(), last_take: None, closed: None }
     }
 
     pub(super) fn put(&mut self, items: u32, cause: Cause<T>) {
@@ -88,14 +94,20 @@ impl<T: Carry> Passage<T> {
     pub(super) fn take(&mut self, items: u32, cause: Cause<T>) {
         match self.capacity {
             Some(_) => self.takes.add(items, cause),
-            None => self.takes.count += u64::from(items),
+            None => {
+                self.takes.count += u64::from(items);
+                self.last_take = Some(cause);
+            }
         }
         self.puts.forget_before(self.takes.count);
     }
 
-    /// Returns the take that made room for the next item.
+    /// Returns the take that made room for the next item; the last take, if the capacity is not known.
     pub(super) fn room(&self) -> Option<Cause<T>> {
-        self.takes.of(self.puts.count.checked_sub(self.capacity?)?)
+        match self.capacity {
+            Some(capacity) => self.takes.of(self.puts.count.checked_sub(capacity)?),
+            None => self.last_take.clone(),
+        }
     }
 
     /// Returns the put of the item that is taken next.
@@ -123,7 +135,7 @@ pub struct QueueSide {
     /// Number and total time of each thread's waits.
     pub threads: BTreeMap<ThreadIndex, (u64, Ticks)>,
     /// Number and total time of the waits of each call site.
-    pub sites: BTreeMap<SiteId, (u64, Ticks)>,
+    pub sites: BTreeMap<(ProcessIndex, SiteId), (u64, Ticks)>,
 }
 
 /// Figures of a queue.
@@ -198,7 +210,13 @@ impl QueueSide {
 
     /// Enters a wait of which `length` lies inside the window. `ended`: whether it ended there, and
     /// whether it then gave up.
-    pub(super) fn waited(&mut self, thread: ThreadIndex, site: SiteId, length: Ticks, ended: Option<bool>) {
+    pub(super) fn waited(
+        &mut self,
+        thread: ThreadIndex,
+        site: (ProcessIndex, SiteId),
+        length: Ticks,
+        ended: Option<bool>,
+    ) {
         if let Some(gave_up) = ended {
             self.wait.add(length);
             self.timeouts += u64::from(gave_up);
@@ -252,6 +270,6 @@ mod tests {
         assert_eq!(number(queue.item()), None);
         queue.take(2, moved(0));
         assert_eq!(number(queue.item()), Some(2));
-        assert_eq!(number(queue.room()), None, "it has no bound");
+        assert_eq!(number(queue.room()), Some(0), "the last take, as the bound is not known");
     }
 }

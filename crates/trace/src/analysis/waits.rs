@@ -9,6 +9,7 @@ use super::stats::Distribution;
 use super::window::Window;
 use crate::clock::Ticks;
 use crate::event::{Construct, SiteId, ThreadIndex, What};
+use crate::process::ProcessIndex;
 use std::collections::BTreeMap;
 
 /// Figures of an object other than a lock.
@@ -44,7 +45,7 @@ pub struct WaitableStats {
     /// Threads that have arrived at the barrier for the current round.
     pub(super) arrived: Vec<ThreadIndex>,
     /// Number and total time of the waits of each call site.
-    pub sites: BTreeMap<SiteId, (u64, Ticks)>,
+    pub sites: BTreeMap<(ProcessIndex, SiteId), (u64, Ticks)>,
     /// Number and total time of each thread's waits.
     pub threads: BTreeMap<ThreadIndex, (u64, Ticks)>,
     /// Figures of a queue's two sides; `None` for other objects.
@@ -64,7 +65,13 @@ pub struct WaitableReport {
 
 impl WaitableStats {
     /// Records that a wait ended at `now`. Returns the wait's length inside the window.
-    pub(super) fn ended<T>(&mut self, now: Ticks, thread: ThreadIndex, ended: &Ended<T>, window: &Window) -> Ticks {
+    pub(super) fn ended<T>(
+        &mut self,
+        now: Ticks,
+        (process, thread): (ProcessIndex, ThreadIndex),
+        ended: &Ended<T>,
+        window: &Window,
+    ) -> Ticks {
         let inside = window.contains(now);
         let Some(begin) = ended.begin else {
             self.immediate += u64::from(inside);
@@ -78,18 +85,19 @@ impl WaitableStats {
                 self.wake.add(now.since(cause.time));
             }
         }
-        for (count, time) in [self.sites.entry(ended.site).or_default(), self.threads.entry(thread).or_default()] {
+        let site = (process, ended.site);
+        for (count, time) in [self.sites.entry(site).or_default(), self.threads.entry(thread).or_default()] {
             *count += u64::from(inside);
             *time += length;
         }
         if let Some(side) = self.queue.as_mut().and_then(|queue| queue.side(ended.kind)) {
-            side.waited(thread, ended.site, length, inside.then_some(ended.gave_up));
+            side.waited(thread, site, length, inside.then_some(ended.gave_up));
         }
         length
     }
 
     /// Adds the part inside the window of a wait that has not ended when the window does.
-    pub(super) fn carried(&mut self, kind: WaitKind, thread: ThreadIndex, site: SiteId, length: Ticks) {
+    pub(super) fn carried(&mut self, kind: WaitKind, thread: ThreadIndex, site: (ProcessIndex, SiteId), length: Ticks) {
         if let Some(side) = self.queue.as_mut().and_then(|queue| queue.side(kind)) {
             side.waited(thread, site, length, None);
         }

@@ -237,6 +237,9 @@ impl SystemCall {
     /// it has the whole time.
     pub const LONG: u32 = (1 << 25) - 1;
 
+    /// A call of which nothing is known but its kind.
+    pub(crate) const NONE: SystemCall = SystemCall { number: 0, outcome: Outcome::Done, file: None, ticks: 0 };
+
     /// The call's name.
     pub fn name(&self) -> &'static str {
         crate::point::CALLS.get(usize::from(self.number)).copied().unwrap_or("an unknown call")
@@ -252,9 +255,13 @@ impl SystemCall {
     pub(crate) fn is_sleep(&self) -> bool {
         match self.name() {
             "sleep" | "usleep" | "nanosleep" | "clock_nanosleep" => true,
-            "poll" | "ppoll" | "select" | "pselect" | "epoll_wait" | "epoll_pwait" => self.outcome == Outcome::Nothing,
-            _ => false,
+            _ => self.is_for_readiness() && self.outcome == Outcome::Nothing,
         }
+    }
+
+    /// Whether the call waits until files are ready.
+    pub(crate) fn is_for_readiness(&self) -> bool {
+        matches!(self.name(), "poll" | "ppoll" | "select" | "pselect" | "epoll_wait" | "epoll_pwait")
     }
 
     pub(crate) const fn to_bits(self) -> u64 {

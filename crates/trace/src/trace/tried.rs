@@ -189,7 +189,7 @@ impl Trace {
 }
 
 /// The events of a trace, in the order of time, with loops that try a lock shown as waits.
-pub struct Interpreted<'a> {
+pub(crate) struct Tried<'a> {
     events: Events<'a>,
     at: u64,
     coming: Peekable<std::slice::Iter<'a, Loop>>,
@@ -197,9 +197,9 @@ pub struct Interpreted<'a> {
     open: Vec<&'a Loop>,
 }
 
-impl<'a> Interpreted<'a> {
-    pub(crate) fn new(events: Events<'a>, loops: &'a Loops) -> Interpreted<'a> {
-        Interpreted { events, at: 0, coming: loops.iter().peekable(), open: Vec::new() }
+impl<'a> Tried<'a> {
+    pub(crate) fn new(events: Events<'a>, loops: &'a Loops) -> Tried<'a> {
+        Tried { events, at: 0, coming: loops.iter().peekable(), open: Vec::new() }
     }
 
     /// Shows an event of a thread that is in a loop; `None` if it is left out.
@@ -215,7 +215,7 @@ impl<'a> Interpreted<'a> {
     }
 }
 
-impl Iterator for Interpreted<'_> {
+impl Iterator for Tried<'_> {
     type Item = Event;
 
     #[inline]

@@ -15,4 +15,5 @@ mod queues;
 mod requests;
 mod sleepers;
 mod standstill;
+mod streams;
 mod vain;

@@ -1,7 +1,7 @@
 //! Tests for queues: the critical path goes through messages, and the figures of both sides.
 
 use baton_trace::analysis::{Analysis, CriticalPath, Doing, WaitKind, Window, background, relax};
-use baton_trace::{Clock, SiteId, ThreadIndex, Ticks, Trace, TraceBuilder, Waitable, What};
+use baton_trace::{Clock, ProcessIndex, SiteId, ThreadIndex, Ticks, Trace, TraceBuilder, Waitable, What};
 
 const SITE: SiteId = SiteId(1);
 const QUEUE: u64 = 0x1000;
@@ -97,7 +97,7 @@ fn both_sides_and_the_depth_are_counted() {
     assert_eq!(queue.item_ticks, 2 * 20 + 2 + 2 * 18);
     assert_eq!(queue.puts.threads[&ThreadIndex(0)], (1, Ticks(12)));
     assert_eq!(queue.takes.threads[&ThreadIndex(1)], (0, Ticks(40)));
-    assert_eq!(queue.puts.sites[&SITE], (1, Ticks(12)));
+    assert_eq!(queue.puts.sites[&(ProcessIndex(0), SITE)], (1, Ticks(12)));
     assert_eq!(analysis.threads[0].room, Ticks(12));
 }
 

@@ -5,6 +5,7 @@ use crate::ui;
 use baton_replay::change::Change;
 use baton_replay::requests::{Foretold, Row, foretell};
 use baton_report::format::duration;
+use baton_report::terminal::wrap;
 use baton_trace::Trace;
 use baton_units::Nanos;
 
@@ -37,8 +38,8 @@ pub(super) fn text(foretold: &Foretold) -> String {
         out += &ui::table(&["change", "requests/s", "times", "p50", "p99", "p99.9", "remark"], &rows);
     }
     for reason in &foretold.reasons {
-        let word = if foretold.rows.is_empty() { "cannot tell" } else { "not to be trusted" };
-        out += &format!("{word}: {reason}\n");
+        let word = if foretold.rows.is_empty() { "cannot tell:" } else { "not to be trusted:" };
+        out += &wrap(word, word, reason);
     }
     out
 }

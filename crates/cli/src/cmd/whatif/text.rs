@@ -7,6 +7,10 @@ use baton_replay::doubt::Interval;
 use baton_replay::percent::Percent;
 use baton_replay::predict::{COLLAPSE, Outcome, Predicted, Spread};
 use baton_replay::variant::Variant;
+use baton_report::terminal::wrap;
+
+/// The word before a reason not to trust the prediction.
+const DOUBT: &str = "not trustworthy:";
 
 /// Nanoseconds as milliseconds.
 pub(crate) fn ms(ns: u64) -> String {
@@ -224,7 +228,7 @@ pub(crate) fn text(prediction: &Prediction, chip: &Chip) -> String {
         out += &format!("{alone}\n");
     }
     for reason in &prediction.reasons {
-        out += &format!("{} {reason}\n", ui::paint("not trustworthy:", ui::RED));
+        out += &wrap(&ui::paint(DOUBT, ui::RED), DOUBT, reason);
     }
     out.push('\n');
     let varies = varies(&prediction.results);
@@ -282,7 +286,7 @@ pub(crate) fn text(prediction: &Prediction, chip: &Chip) -> String {
         out += &format!("{line}\n");
     }
     for note in &prediction.notes {
-        out += &format!("note: {note}\n");
+        out += &wrap("note:", "note:", note);
     }
     out
 }

@@ -8,6 +8,7 @@
 //! | --- | --- |
 //! | [`rwlock`], [`spin`], [`barrier`], [`sem`] | the objects of these names |
 //! | `outside` | input, output and sleep |
+//! | `files` | pipes, sockets and eventfds that are made, copied and closed |
 //! | `futex` | futex calls of the program's own |
 //! | [`cond`] | condition variables, in a run whose mutexes are glibc's |
 //! | [`threads`] | creation, join, names, affinities |
@@ -15,6 +16,7 @@
 pub mod cond;
 
 mod barrier;
+mod files;
 mod futex;
 mod outside;
 mod rwlock;
@@ -35,6 +37,7 @@ pub fn install() {
     sem::install();
     threads::install();
     outside::install();
+    files::install();
     futex::install();
     slot::dlclose.set(dlclose as Code);
 }

@@ -7,7 +7,7 @@
 //! Each function is a cancellation point, as glibc's is, or may be called in a signal handler:
 //! nothing here has a destructor, and the event leaves `errno` alone.
 
-use crate::events::{self, About, streams};
+use crate::events::{self, About};
 use crate::hooks::real;
 use crate::hooks::{Code, slot, with_site};
 use baton_trace::counts;
@@ -15,11 +15,19 @@ use core::ffi::{c_int, c_long, c_uint, c_ulong, c_void};
 use libc::{clockid_t, timespec};
 
 /// The number of a call in the trace; [`UNTOLD`](events::UNTOLD) if it has none.
-const fn number(name: &str) -> u8 {
+pub(super) const fn number(name: &str) -> u8 {
     match counts::column(name) {
         Some(column) => column as u8 - 1,
         None => events::UNTOLD,
     }
+}
+
+/// The buffer of a call that does not move the counter of an eventfd.
+const UNKNOWN: *const c_void = core::ptr::null();
+
+/// What a call is about that receives from a socket: a look at what comes leaves it in the stream.
+const fn received(file: c_int, flags: c_int) -> About {
+    if flags & libc::MSG_PEEK != 0 { About::File(file) } else { About::From(file, UNKNOWN) }
 }
 
 /// Declares hooks that call glibc's function, and see before and after it whether the thread left
@@ -31,7 +39,6 @@ macro_rules! calls {
             $(slot::$name.set($name as Code);)*
             slot::recvfrom.set(recvfrom_shim as Code);
             slot::sendto.set(sendto_shim as Code);
-            slot::close.set(close as Code);
         }
 
         $(#[allow(clippy::too_many_arguments, reason = "the C library's interface, and the call site")]
@@ -55,19 +62,19 @@ calls! {
     select(count: c_int, read: *mut c_void, write: *mut c_void, other: *mut c_void, limit: *mut c_void) -> c_int = select, About::Readiness;
     epoll_wait(file: c_int, events: *mut c_void, most: c_int, limit: c_int) -> c_int = epoll_wait, About::Readiness;
     epoll_pwait(file: c_int, events: *mut c_void, most: c_int, limit: c_int, signals: *const c_void) -> c_int = epoll_pwait, About::Readiness;
-    read(file: c_int, into: *mut c_void, bytes: usize) -> isize = read, About::File(file);
-    __read_chk(file: c_int, into: *mut c_void, bytes: usize, room: usize) -> isize = read, About::File(file);
-    readv(file: c_int, parts: *const c_void, count: c_int) -> isize = readv, About::File(file);
-    write(file: c_int, from: *const c_void, bytes: usize) -> isize = write, About::File(file);
-    writev(file: c_int, parts: *const c_void, count: c_int) -> isize = writev, About::File(file);
-    recv(file: c_int, into: *mut c_void, bytes: usize, flags: c_int) -> isize = recv, About::File(file);
-    __recv_chk(file: c_int, into: *mut c_void, bytes: usize, room: usize, flags: c_int) -> isize = recv, About::File(file);
-    recvfrom(file: c_int, into: *mut c_void, bytes: usize, flags: c_int, address: *mut c_void, length: *mut c_void) -> isize = recvfrom, About::File(file);
-    recvmsg(file: c_int, message: *mut c_void, flags: c_int) -> isize = recvmsg, About::File(file);
-    send(file: c_int, from: *const c_void, bytes: usize, flags: c_int) -> isize = send, About::File(file);
-    sendto(file: c_int, from: *const c_void, bytes: usize, flags: c_int, address: *const c_void, length: c_uint) -> isize = sendto, About::File(file);
-    sendmsg(file: c_int, message: *const c_void, flags: c_int) -> isize = sendmsg, About::File(file);
-    sendfile(to: c_int, from: c_int, at: *mut c_void, bytes: usize) -> isize = sendfile, About::File(to);
+    read(file: c_int, into: *mut c_void, bytes: usize) -> isize = read, About::From(file, into);
+    __read_chk(file: c_int, into: *mut c_void, bytes: usize, room: usize) -> isize = read, About::From(file, into);
+    readv(file: c_int, parts: *const c_void, count: c_int) -> isize = readv, About::From(file, UNKNOWN);
+    write(file: c_int, from: *const c_void, bytes: usize) -> isize = write, About::Into(file, from);
+    writev(file: c_int, parts: *const c_void, count: c_int) -> isize = writev, About::Into(file, UNKNOWN);
+    recv(file: c_int, into: *mut c_void, bytes: usize, flags: c_int) -> isize = recv, received(file, flags);
+    __recv_chk(file: c_int, into: *mut c_void, bytes: usize, room: usize, flags: c_int) -> isize = recv, received(file, flags);
+    recvfrom(file: c_int, into: *mut c_void, bytes: usize, flags: c_int, address: *mut c_void, length: *mut c_void) -> isize = recvfrom, received(file, flags);
+    recvmsg(file: c_int, message: *mut c_void, flags: c_int) -> isize = recvmsg, received(file, flags);
+    send(file: c_int, from: *const c_void, bytes: usize, flags: c_int) -> isize = send, About::Into(file, UNKNOWN);
+    sendto(file: c_int, from: *const c_void, bytes: usize, flags: c_int, address: *const c_void, length: c_uint) -> isize = sendto, About::Into(file, UNKNOWN);
+    sendmsg(file: c_int, message: *const c_void, flags: c_int) -> isize = sendmsg, About::Into(file, UNKNOWN);
+    sendfile(to: c_int, from: c_int, at: *mut c_void, bytes: usize) -> isize = sendfile, About::Into(to, UNKNOWN);
     accept(file: c_int, address: *mut c_void, length: *mut c_void) -> c_int = accept, About::NewFile;
     accept4(file: c_int, address: *mut c_void, length: *mut c_void, flags: c_int) -> c_int = accept4, About::NewFile;
     fsync(file: c_int) -> c_int = fsync, About::Nothing;
@@ -85,13 +92,6 @@ calls! {
     waitpid(process: c_int, status: *mut c_void, options: c_int) -> c_int = waitpid, About::Readiness;
     wait(status: *mut c_void) -> c_int = waitpid, About::Readiness;
     wait4(process: c_int, status: *mut c_void, options: c_int, usage: *mut c_void) -> c_int = waitpid, About::Readiness;
-}
-
-/// Forgets the kind of the file, because its number may become that of another file.
-unsafe extern "C-unwind" fn close(file: c_int, _site: usize) -> c_int {
-    streams::forget(file);
-    // SAFETY: passed on.
-    unsafe { real::close.get()(file) }
 }
 
 with_site! { recvfrom_shim recvfrom }

@@ -12,6 +12,7 @@
 //! | [`futexes`] | futexes of the program's own |
 //! | [`meetings`] | barriers and semaphores |
 //! | [`queues`] | queues of items |
+//! | [`streams`] | pipes, sockets, eventfds |
 //! | [`family`] | threads that start others and wait for their end |
 //! | [`processor`] | when a thread had a CPU |
 //! | [`teams`] | OpenMP's teams and tasks |
@@ -23,6 +24,7 @@ mod locks;
 mod meetings;
 mod processor;
 mod queues;
+mod streams;
 mod teams;
 
 use super::crowd::Crowd;
@@ -212,6 +214,7 @@ impl<'a> Walk<'a> {
             self.notes
                 .push("queues are replayed with their recorded capacities; other queues cannot be foretold".to_owned());
         }
+        self.notes.extend(self.objects.streams.note());
         let units = self.hand_over();
         let (tokens, semaphores, teams) = (&self.tokens, &self.semaphores, &self.teams);
         for thread in self.threads.iter_mut().filter(|thread| thread.track.outline().unsettled || !units.is_empty()) {

@@ -7,10 +7,13 @@ use super::{Mode, Walk};
 use crate::compile::objects::room_of;
 use crate::compile::track::Raw;
 use crate::program::Op;
-use baton_trace::{Address, ProcessIndex, What};
+use baton_trace::{Address, ProcessIndex, Stream, What};
 
 impl Walk<'_> {
     pub(super) fn at_queue(&mut self, id: usize, t: u64, what: What, queue: (ProcessIndex, Address)) {
+        if Stream::of(queue.1).is_some() {
+            return self.at_stream(id, t, what, queue.1);
+        }
         self.replayability.events += 1;
         match what {
             What::QueueCapacity { capacity, .. } => {
