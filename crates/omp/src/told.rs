@@ -129,10 +129,7 @@ impl<M: Machine> Task<M> {
     #[cold]
     #[inline(never)]
     pub(crate) fn tell_ended(&self, record: Option<&Arc<TaskRecord>>, ran: bool) {
-        if let Some(record) = record {
-            let open = self.event.as_ref().is_some_and(|event| !event.is_fulfilled());
-            record.body_ended(ran, open);
-        }
+        Event::tell_ended(self.event.as_deref(), record, ran);
     }
 }
 
@@ -169,6 +166,14 @@ impl<M: Machine> Event<M> {
         if let (Some(event), Some(record)) = (event, record) {
             // An event completes one task.
             _ = event.record.set(record.clone());
+        }
+    }
+
+    /// Notes that the function of a task has ended, or was left out. `event`: the task's event.
+    #[inline(always)]
+    pub(crate) fn tell_ended(event: Option<&Event<M>>, record: Option<&Arc<TaskRecord>>, ran: bool) {
+        if let Some(record) = record {
+            record.body_ended(ran, event.is_some_and(|event| !event.is_fulfilled()));
         }
     }
 

@@ -143,32 +143,23 @@ unsafe fn end_reduce(name: Name) {
     }
 }
 
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn __kmpc_reduce(
-    at: *const Ident,
-    _thread: i32,
-    variables: i32,
-    _bytes: usize,
-    data: *mut c_void,
-    combine: Option<Combine>,
-    name: Name,
-) -> i32 {
-    // SAFETY: by contract.
-    unsafe { Said { at, variables, data, combine, name }.answer(true) }
+/// Defines the calls by which a thread comes to a reduction's end. `$barrier_follows`: whether the
+/// call at the end of the combining is a barrier.
+macro_rules! reduces {
+    ($($name:ident $barrier_follows:literal;)*) => {$(
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name(
+            at: *const Ident, _thread: i32, variables: i32, _bytes: usize, data: *mut c_void, combine: Option<Combine>, name: Name,
+        ) -> i32 {
+            // SAFETY: by contract.
+            unsafe { Said { at, variables, data, combine, name }.answer($barrier_follows) }
+        }
+    )*};
 }
 
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn __kmpc_reduce_nowait(
-    at: *const Ident,
-    _thread: i32,
-    variables: i32,
-    _bytes: usize,
-    data: *mut c_void,
-    combine: Option<Combine>,
-    name: Name,
-) -> i32 {
-    // SAFETY: by contract.
-    unsafe { Said { at, variables, data, combine, name }.answer(false) }
+reduces! {
+    __kmpc_reduce true;
+    __kmpc_reduce_nowait false;
 }
 
 #[unsafe(no_mangle)]

@@ -41,6 +41,9 @@ impl<M: Machine> Context<M> {
     /// # Safety
     /// It is the thread's current task.
     pub unsafe fn end_task(&self, outer: Outer<M>, event: Option<&Event<M>>) {
+        if event.is_some() {
+            Event::tell_ended(event, self.record(), true);
+        }
         // SAFETY: `begin_included` made the box, and the task is the thread's own.
         self.tell_left(unsafe { &*outer.inner }, outer.task);
         self.go_back(outer.task, outer.icv);
@@ -56,16 +59,17 @@ impl<M: Machine> Context<M> {
     /// does not wait for that, as the caller may be the one that fulfils the event.
     pub fn run_with_event(&self, is_final: bool, event: &Event<M>, body: impl FnOnce()) {
         let end = self.holds_open();
-        self.run_at_once(is_final, body);
+        self.run_at_once(is_final, || {
+            body();
+            Event::tell_ended(Some(event), self.record(), true);
+        });
         self.ended_with_event(event, end);
     }
 
     /// Counts a task with an event as a child of the current task, in its group and in its region.
     /// Returns what its end is to tell.
     fn holds_open(&self) -> End<M> {
-        let current = self.current();
-        let (parent, group) = (current.one_more_child(|| self.spare().children()), current.group().cloned());
-        group.iter().for_each(|group| group.tasks.one_more());
+        let (parent, group) = self.counts_in();
         self.team().tasks.made(self.tally(), true);
         End { parent, group, node: None, detached: true }
     }

@@ -1,7 +1,7 @@
 //! What a thread of a team does with tasks: it makes them, runs them, waits for them.
 
 use crate::settings::Icv;
-use crate::tasks::children::ALONE;
+use crate::tasks::children::{ALONE, Parent};
 use crate::tasks::depend::Order;
 use crate::tasks::group::Count;
 use crate::tasks::queue::NOT_DONE;
@@ -163,6 +163,17 @@ impl<M: Machine> Context<M> {
         self.current().with_known_table(|table| !table.earlier(depends).is_empty()).unwrap_or(false)
     }
 
+    /// Counts a new task as a child of the current one and in its group. Returns both.
+    #[inline(always)]
+    pub(super) fn counts_in(&self) -> (Parent<M>, Option<Shared<M, Group<M>>>) {
+        let current = self.current();
+        let (parent, group) = (current.one_more_child(|| self.spare().children()), current.group().cloned());
+        if let Some(group) = &group {
+            group.tasks.one_more();
+        }
+        (parent, group)
+    }
+
     /// Leaves a task for the first thread of the team that takes it. `fill` writes the task's data,
     /// which do not move afterwards. A task with an event that need not wait for other tasks begins
     /// at once if the queue is full or there is no region; its maker goes on when the task's body
@@ -170,10 +181,7 @@ impl<M: Machine> Context<M> {
     #[inline]
     pub fn defer(&self, function: Function, layout: Layout, fill: impl FnOnce(*mut c_void), clauses: Clauses<M>) {
         let current = self.current();
-        let (parent, group) = (current.one_more_child(|| self.spare().children()), current.group().cloned());
-        if let Some(group) = &group {
-            group.tasks.one_more();
-        }
+        let (parent, group) = self.counts_in();
         let Clauses { is_final, priority, depends, event, constructed } = clauses;
         let record = self.record().and_then(|by| made_deferred(by, is_final, event.as_deref()));
         let end = End { parent, group, node: None, detached: event.is_some() };
