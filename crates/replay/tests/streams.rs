@@ -10,10 +10,12 @@ use common::{HOT, foretold};
 
 const PIPE: u64 = Stream::Pipe.address(7);
 const ITEMS: u64 = 100;
+/// What one write moves: more than a pipe may hold.
+const BYTES: u32 = 5_000;
 const SITE: SiteId = SiteId(7);
 
-/// Thread 1 works for 15 of every 20 µs under `HOT`, and then writes a byte. Thread 0 reads each byte, and works
-/// for 1 µs. Where the pipe is `full`, thread 1 reads the byte, and thread 0 waits for room. If not `known`, the
+/// Thread 1 works for 15 of every 20 µs under `HOT`, and then writes. Thread 0 reads what was written, and works
+/// for 1 µs. Where the pipe is `full`, thread 1 reads, and thread 0 waits for room. If not `known`, the
 /// recording lacks what thread 0 did at the pipe.
 fn recorded(full: bool, known: bool) -> Trace {
     let mut builder = TraceBuilder::new(Clock::nanoseconds());
@@ -28,7 +30,7 @@ fn recorded(full: bool, known: bool) -> Trace {
         events.push((begin, slow, What::Acquire { lock, mode: Mode::Exclusive, site: SITE }));
         events.push((begin + 15_000, slow, What::Release { lock, mode: Mode::Exclusive, site: SITE }));
         let woken = moved + 100;
-        let (put, take) = (What::Put { queue: PIPE, items: 1 }, What::Take { queue: PIPE, items: 1 });
+        let (put, take) = (What::Put { queue: PIPE, items: BYTES }, What::Take { queue: PIPE, items: BYTES });
         events.push(if full { (moved, slow, take) } else { (moved, slow, put) });
         if known {
             events.push(if full { (began, quick, put) } else { (woken, quick, take) });

@@ -11,7 +11,8 @@
 //!   it waited for the last close.
 //! - A wait for readiness (`poll`, `epoll_wait`) waited for the put of the first byte that the thread reads
 //!   next, if that put began in the wait.
-//! - A write that left its CPU waited for the last take in the call: that made room.
+//! - A write that left its CPU waited for the last take in the call, which made room, if the stream may have
+//!   been full. Otherwise the reader that it woke may just have taken its CPU.
 //!
 //! A stream's ends are recorded if something went in and came out, and no more came out than went in.
 
@@ -23,6 +24,9 @@ use std::iter::Peekable;
 
 /// Most puts of a stream that have not been taken. If there are more, the reader is not recorded.
 const MOST_UNREAD: usize = 1 << 16;
+
+/// A stream with less in it, and fewer puts, has room: a pipe holds a page, and a socket more.
+const LEAST_FULL: (u64, usize) = (4096, 64);
 
 /// The streams whose two ends are recorded, and the waits there in the order of their beginnings.
 #[derive(Default)]
@@ -111,6 +115,10 @@ impl Flow {
         first
     }
 
+    fn may_be_full(&self) -> bool {
+        self.put.saturating_sub(self.taken) >= LEAST_FULL.0 || self.unread.len() >= LEAST_FULL.1
+    }
+
     fn is_known(&self) -> bool {
         self.put > 0 && self.taken > 0 && !self.has_strangers
     }
@@ -118,7 +126,7 @@ impl Flow {
 
 /// What a thread did at a stream in the call whose `Called` follows.
 enum Moved {
-    Put { queue: Address, time: Ticks },
+    Put { queue: Address, time: Ticks, fills: bool },
     Take { queue: Address, time: Ticks, from: Option<Act>, what: For },
 }
 
@@ -158,8 +166,9 @@ impl Search {
         let act = Act { thread, time };
         match what {
             What::Put { queue, items } if Stream::of(queue).is_some() => {
-                self.flows.entry(queue).or_default().puts(items, act);
-                self.moved.insert(thread, Moved::Put { queue, time });
+                let flow = self.flows.entry(queue).or_default();
+                flow.puts(items, act);
+                self.moved.insert(thread, Moved::Put { queue, time, fills: flow.may_be_full() });
             }
             What::Take { queue, items } if Stream::of(queue).is_some() => self.take(queue, items, act),
             What::QueueClose { queue, .. } if Stream::of(queue).is_some() => {
@@ -194,7 +203,9 @@ impl Search {
                 self.waits.push(Wait { thread, queue, what, site, begin, end: time });
             }
             // An eventfd always has room.
-            Some(Moved::Put { queue, time }) if blocked.is_some() && Stream::of(queue) != Some(Stream::Eventfd) => {
+            Some(Moved::Put { queue, time, fills: true })
+                if blocked.is_some() && Stream::of(queue) != Some(Stream::Eventfd) =>
+            {
                 let made_room = self.flows.get(&queue).and_then(|flow| flow.last_take);
                 if made_room.is_some_and(|take| take.thread != thread && take.time > time) {
                     self.waits.push(Wait { thread, queue, what: For::Room, site, begin: time, end });

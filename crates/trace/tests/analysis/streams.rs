@@ -112,10 +112,18 @@ fn bytes_are_counted_over_reads_and_writes() {
 #[test]
 fn a_write_that_left_its_cpu_waited_for_the_last_read() {
     let mut events =
-        vec![(1, 1, MARK), (2, 0, MARK), (3, 0, put(9)), (70, 1, take(9)), (90, 1, take(9)), (98, 0, MARK)];
-    events.extend(call(0, "write", (10, 75), put(9)));
+        vec![(1, 1, MARK), (2, 0, MARK), (3, 0, put(9000)), (70, 1, take(9000)), (90, 1, take(9000)), (98, 0, MARK)];
+    events.extend(call(0, "write", (10, 75), put(9000)));
     let expected = [(1, 1, 70), (0, 70, 75), (0, 75, 98)];
     assert_eq!(times(&trace(&events)), expected);
+    // A stream with little in it has room: the thread left its CPU for another reason.
+    let few = |what| match what {
+        What::Put { .. } => put(9),
+        What::Take { .. } => take(9),
+        what => what,
+    };
+    let short: Events = events.iter().map(|(time, thread, what)| (*time, *thread, few(*what))).collect();
+    assert!(times(&trace(&short)).iter().all(|(thread, ..)| *thread == 0));
     // A write that did not leave its CPU had room, whatever others read meanwhile.
     events.retain(|(.., what)| !matches!(what, What::OffCpu { .. } | What::OnCpu { .. } | What::Blocked { .. }));
     assert!(times(&trace(&events)).iter().all(|(thread, ..)| *thread == 0));
