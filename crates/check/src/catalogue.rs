@@ -262,7 +262,9 @@ macro_rules! once_suite {
 #[macro_export]
 macro_rules! channel_suite {
     ($world:ty) => {
-        $crate::channel_suites! { $world; spsc::ExactSpsc mpmc::ExactMpmc }
+        $crate::channel_suites! {
+            $world; spsc::ExactSpsc mpmc::ExactMpmc ring::ExactRing ring_single::ExactRingSingle
+        }
     };
 }
 

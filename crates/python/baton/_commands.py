@@ -229,6 +229,8 @@ def whatif(
     background: str | Sequence[str] | None = None,
     wait: str | Sequence[str] | None = None,
     barrier: str | Sequence[str] | None = None,
+    queue: str | Sequence[str] | None = None,
+    device: str | None = None,
     network: str | Sequence[str] | None = None,
     asymmetric: str | None = None,
     ratio: float | None = None,
@@ -272,6 +274,8 @@ def whatif(
     - `background`: Threads that go on until another thread ends them, by name or number, with commas: a monitor, a flusher. The program does not wait for their work.
     - `wait`: Wait policies, with commas (`baton list waits`). Left out: each lock's own, as `run` has it.
     - `barrier`: Barriers, with commas (`baton list barriers`): each one replaces all barriers of the program, also those at the ends of OpenMP's constructs, with each policy of `--wait` (left out: futex). Locks stay as they are.
+    - `queue`: Queues, with commas (spsc, ring, ring-single, mpmc, segments, qmd): each one replaces all queues of the program, with its capacity (KIND=N: with N places), with each policy of `--wait` (left out: adaptive). Or queues one by one, as one row: NAME=KIND,…,default=KIND, where NAME is a name of the report.
+    - `device`: A device that the chip gets if it has none, and the queues of the program in it. `qmd` is the queue device of CAF's paper, with the figures of chip caf16.
     - `network`: Networks, with commas, each with every lock: round-robin; ocor, which marks the requests of locks that give hints and serves those first; ocor-home, ocor-both, ocor-oracle, where homes do; release-first, holder-first, oldest-first, which are ocor with another rule; age, matrix, fixed. The chip must have routers. Left out: the chip's own, as it is.
     - `asymmetric`: Fast and slow cores, as in 1+12: replays each lock on one fast and twelve slow cores, of the chip of --chip or of a machine like this one. Fast cores have the chip's clock. Each seed has them at other numbers, so that another thread begins on one.
     - `ratio`: The clock of the fast cores divided by the clock of the slow cores. Default: 2.
@@ -288,7 +292,7 @@ def whatif(
     - `seed`: The N-th K seeds, from (N - 1) * K + 1: runs with other numbers share no seed. Default: 1.
     - `check`: First runs the recorded command N times unchanged, without recording, in the directory where it was recorded, and compares the median with the prediction for the command's own lock.
     """
-    return Whatif(run("whatif", locals(), ("lock", "shrink", "split", "rw", "set",), "directory"))
+    return Whatif(run("whatif", locals(), ("lock", "shrink", "split", "rw", "queue", "set",), "directory"))
 
 
 def litmus(

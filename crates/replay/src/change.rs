@@ -1,9 +1,12 @@
 //! Changes to a program that go beyond one lock for all: another lock for some of its locks, a
-//! shorter critical section, a split lock, a reader-writer lock. Each change is one row of a
+//! shorter critical section, a split lock, a reader-writer lock, another queue. Each change is one row of a
 //! prediction, with the assumptions that it makes.
 
 use crate::program::Program;
+use crate::queues::recorded::QueueSpec;
+use crate::queues::{QueueKind, Service};
 use crate::ran::Choice;
+use baton_chip::Chip;
 use baton_machine::Wait;
 use baton_trace::{Address, ProcessIndex, Ticks};
 use std::collections::BTreeMap;
@@ -51,8 +54,17 @@ pub struct Meeting {
     pub wait: Wait,
 }
 
-/// One row of a prediction: changes to some locks, or another barrier in place of every barrier.
-#[derive(Clone, Debug, PartialEq)]
+/// Another queue in the place of some of the recorded ones.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QueuePart {
+    /// The queues: the name of each, and where and when it lived.
+    pub queues: Vec<(String, Life)>,
+    pub service: Service,
+}
+
+/// One row of a prediction: changes to some locks, another barrier in place of every barrier, or other
+/// queues.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Change {
     /// The row as the user wrote it: `cache_lock=mcs`.
     pub text: String,
@@ -62,6 +74,8 @@ pub struct Change {
     pub parts: Vec<Part>,
     /// The barrier in place of every barrier; `None` if barriers stay.
     pub barrier: Option<Meeting>,
+    /// The queues in the place of recorded ones.
+    pub queues: Vec<QueuePart>,
 }
 
 /// The factors that [`Treatment::Shrink`] accepts.
@@ -85,6 +99,30 @@ pub enum ChangeError {
     /// The program has no barrier.
     #[error("`{0}`: the recorded program has no barrier at which threads met")]
     NoBarrier(String),
+    /// The recording does not show how the queue was made.
+    #[error("queue `{0}`: the recording does not show how it was made, so that nobody knows how many items it held")]
+    QueueUnknown(String),
+    /// More threads use a side of the queue than the kind serves.
+    #[error(
+        "queue `{queue}`: `{kind}` serves one thread that {does}, and {count} did: {}",
+        names.join(", ")
+    )]
+    Crowded {
+        queue: String,
+        kind: &'static str,
+        /// What the threads do at the queue.
+        does: &'static str,
+        /// The number of threads that did it.
+        count: usize,
+        /// The names of these threads.
+        names: Vec<String>,
+    },
+    /// The kind needs a bound, and the queue has none.
+    #[error("queue `{queue}` has no bound, and `{kind}` needs one: give it, as in `{kind}=64`")]
+    NoBound { queue: String, kind: &'static str },
+    /// Two parts name the same queue.
+    #[error("queue `{0}` is named twice")]
+    QueueTwice(String),
     /// Two parts change the same lock, and both shrink its sections or both change it otherwise.
     #[error("`{first}` and `{second}` name the same lock, and it can be changed in one of the two ways only")]
     Twice { first: String, second: String },
@@ -123,6 +161,29 @@ pub struct Changes {
     pub(crate) locks: BTreeMap<u32, Changed>,
     /// The barrier in place of every barrier; `None` if barriers stay.
     pub(crate) barrier: Option<Meeting>,
+    /// The queues in the place of recorded ones, by the number of the recorded queue.
+    pub(crate) queues: BTreeMap<u32, Service>,
+    /// Whether threads use these queues in the recorded order.
+    pub(crate) in_order: bool,
+}
+
+impl Changes {
+    /// The queues of a recorded program that other queues can serve, each served by the kind for which
+    /// the recorded one is taken.
+    pub(crate) fn recorded(program: &Program, chip: &Chip) -> Changes {
+        let wait = Some(ADAPTIVE).filter(|wait| chip.check_wait(*wait).is_ok()).unwrap_or(Wait::Futex);
+        let of = |spec: &QueueSpec| Service { kind: spec.assumed(), capacity: None, wait };
+        let served = (0..).zip(&program.queues).filter(|(_, spec)| spec.served);
+        Changes { queues: served.map(|(number, spec)| (number, of(spec))).collect(), ..Changes::default() }
+    }
+
+    /// These changes, and where they have no queue, the queues of `other`.
+    pub(crate) fn over(mut self, other: &Changes) -> Changes {
+        for (number, service) in &other.queues {
+            self.queues.entry(*number).or_insert(*service);
+        }
+        self
+    }
 }
 
 impl Change {
@@ -131,9 +192,11 @@ impl Change {
     /// # Errors
     /// If the program has none of the locks of a name, or no barrier to replace; if another lock is
     /// to replace a `pthread_spinlock_t`; if two parts shrink the sections of one lock, or two
-    /// change it otherwise; or if there would be too many locks.
+    /// change it otherwise; if there would be too many locks; if a kind of queue cannot serve a queue.
     pub fn on(&self, program: &Program) -> Result<Changes, ChangeError> {
-        let mut changes = Changes { barrier: self.barrier.clone(), ..Changes::default() };
+        let name = |thread: u32| program.threads.get(thread as usize).map_or_else(String::new, |one| one.name.clone());
+        let queues = self.served(&program.queues, &name)?;
+        let mut changes = Changes { barrier: self.barrier.clone(), queues, ..Changes::default() };
         if self.barrier.is_some() && program.barriers.is_empty() {
             return Err(ChangeError::NoBarrier(self.text.clone()));
         }
@@ -178,13 +241,41 @@ impl Change {
         Ok(changes)
     }
 
-    /// The row's assumptions, as sentences.
+    /// Where the queues lived that other queues serve.
+    pub(crate) fn lives(&self) -> Vec<Life> {
+        self.queues.iter().flat_map(|part| &part.queues).map(|(_, life)| life.clone()).collect()
+    }
+
+    /// The queues that take the place of recorded ones, by the numbers of these.
+    pub(crate) fn served(
+        &self,
+        queues: &[QueueSpec],
+        thread: &dyn Fn(u32) -> String,
+    ) -> Result<BTreeMap<u32, Service>, ChangeError> {
+        let mut served = BTreeMap::new();
+        for part in &self.queues {
+            for (name, life) in &part.queues {
+                let found = (0..).zip(queues).find(|(_, spec)| life.has(spec) && spec.complete);
+                let Some((number, spec)) = found else { return Err(ChangeError::QueueUnknown(name.clone())) };
+                part.service.can_serve(name, spec, thread)?;
+                if served.insert(number, part.service).is_some() {
+                    return Err(ChangeError::QueueTwice(name.clone()));
+                }
+            }
+        }
+        Ok(served)
+    }
+
+    /// The row's assumptions, as sentences. The notes of the program have the assumptions about queues.
     pub fn assumptions(&self, default: &Choice) -> Vec<String> {
         if let Some(Meeting { barrier, wait }) = &self.barrier {
             return vec![format!(
                 "{}: {barrier} ({wait}) stands in the place of all barriers, of the beginnings of OpenMP's regions, too",
                 self.text
             )];
+        }
+        if !self.queues.is_empty() {
+            return Vec::new();
         }
         let mut all: Vec<String> = self.parts.iter().filter_map(Part::assumes).collect();
         if all.is_empty() {
@@ -197,6 +288,38 @@ impl Change {
         all.iter().map(|assumed| format!("{}: {assumed}", self.text)).collect()
     }
 }
+
+impl Life {
+    /// Whether the queue lived at this address at this time.
+    pub(crate) fn has(&self, spec: &QueueSpec) -> bool {
+        (self.process.0 as u64, self.address) == (spec.process, spec.address) && self.time.contains(&Ticks(spec.born))
+    }
+}
+
+impl Service {
+    /// Checks that this queue can serve the recorded queue `spec`, which is called `name`.
+    fn can_serve(&self, name: &str, spec: &QueueSpec, thread: &dyn Fn(u32) -> String) -> Result<(), ChangeError> {
+        let (queue, kind) = (name.to_owned(), self.kind.name());
+        for (puts, does) in [(true, "puts items in"), (false, "takes items out")] {
+            let threads = spec.threads(puts);
+            if self.kind.is_for_one(puts) && threads.len() > 1 {
+                let names = threads.iter().take(LISTED).map(|number| thread(*number)).collect();
+                let count = threads.len();
+                return Err(ChangeError::Crowded { queue, kind, does, count, names });
+            }
+        }
+        match self.capacity.or(spec.capacity) {
+            None if self.kind != QueueKind::Segments => Err(ChangeError::NoBound { queue, kind }),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// How the threads of the library's queues wait, unless a program says otherwise.
+const ADAPTIVE: Wait = Wait::Adaptive(10_000);
+
+/// Most threads that an error names.
+const LISTED: usize = 8;
 
 impl Part {
     fn assumes(&self) -> Option<String> {

@@ -14,6 +14,7 @@
 //! | [`network`] | other networks for the same chip, and their effect |
 //! | [`percent`] | relative savings between runs, over seeds |
 //! | [`lives`] | how long a program has more than one thread |
+//! | [`queues`] | the queues of a recording, and other queues in their place |
 //! | [`scale`] | more threads than were recorded |
 //! | [`change`] | other locks for some locks, shorter sections, split or shared locks |
 //! | [`doubt`] | how wrong a prediction may be |
@@ -32,6 +33,7 @@ mod ops;
 pub mod percent;
 pub mod predict;
 pub mod program;
+pub mod queues;
 mod ran;
 pub mod requests;
 pub mod run;

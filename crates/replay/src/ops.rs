@@ -1,6 +1,7 @@
 //! The steps of a thread's script, packed into eight bytes each, because a long recording has
 //! hundreds of millions of steps.
 
+use baton_trace::What;
 use std::sync::Arc;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,13 +35,34 @@ pub enum Op {
     Join(u32),
     /// The thread takes items of work from a store and does them, until the store is empty.
     Share(u32),
+    /// The thread puts items into a queue, and waits while there is no room: the queue, and the number
+    /// of items, at most [`MOST_ITEMS`].
+    Put(u32, u32),
+    /// The thread takes items out of a queue, and waits while there are none.
+    Take(u32, u32),
     /// A turn of the background thread's loop ends, and the next turn begins.
     Turn,
 }
 
-/// The longest duration that fits beside the kind's bits. At a gigahertz it is 36 years.
+/// The longest duration that fits beside the kind's bits. At a gigahertz it is 18 years.
 const LONGEST: u64 = u64::MAX >> KIND_BITS;
-const KIND_BITS: u32 = 4;
+const KIND_BITS: u32 = 5;
+
+/// Most items that a step moves: as many as an event of the recording can hold.
+pub(crate) const MOST_ITEMS: u32 = What::MOST_ITEMS;
+/// The bits of a number of items.
+const ITEM_BITS: u32 = 24;
+const _: () = assert!(MOST_ITEMS < 1 << ITEM_BITS);
+
+/// A queue and a number of items, as one number.
+pub(crate) fn passing(queue: u32, items: u32) -> u64 {
+    u64::from(queue) << ITEM_BITS | u64::from(items.min(MOST_ITEMS))
+}
+
+/// Takes [`passing`] apart.
+pub(crate) fn passed(value: u64) -> (u32, u32) {
+    ((value >> ITEM_BITS) as u32, value as u32 & MOST_ITEMS)
+}
 
 /// A packed [`Op`]: its kind in the low bits, and above them the duration or the object's number.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -65,6 +87,8 @@ impl Packed {
             Op::Join(thread) => (12, u64::from(thread)),
             Op::Share(store) => (13, u64::from(store)),
             Op::Turn => (14, 0),
+            Op::Put(queue, items) => (15, passing(queue, items)),
+            Op::Take(queue, items) => (16, passing(queue, items)),
         };
         Packed(value << KIND_BITS | kind)
     }
@@ -88,6 +112,8 @@ impl Packed {
             11 => Op::Spawn(number),
             12 => Op::Join(number),
             13 => Op::Share(number),
+            15 => Op::Put(passed(value).0, passed(value).1),
+            16 => Op::Take(passed(value).0, passed(value).1),
             _ => Op::Turn,
         }
     }
@@ -258,6 +284,8 @@ mod tests {
             Op::Join(M),
             Op::Share(M),
             Op::Turn,
+            Op::Put(M, MOST_ITEMS),
+            Op::Take(0, 1),
         ];
         assert_eq!(Ops::from(all.clone()).to_vec(), all);
         assert_eq!(Ops::from(vec![Op::Work(u64::MAX)]).at(0), Op::Work(LONGEST), "cut to what can be held");

@@ -2,6 +2,7 @@
 //! Durations are in cycles of the chip.
 
 pub use crate::ops::{Op, Ops};
+use crate::queues::recorded::QueueSpec;
 use baton_units::Cycles;
 use serde::Serialize;
 
@@ -177,6 +178,9 @@ pub struct Program {
     pub teams: std::collections::BTreeSet<u32>,
     /// The number of tokens that the scripts put down and wait for.
     pub tokens: u32,
+    /// The queues that other queues can serve; [`Op::Put`] gives the index of a queue in this list.
+    /// Empty if all queues are replayed as messages.
+    pub queues: Vec<QueueSpec>,
     /// Stalls of the machine within holds. Each seed puts them into other holds.
     pub stalls: Stalls,
     /// The duration of the recorded run.

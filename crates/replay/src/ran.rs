@@ -4,6 +4,7 @@ use baton_chip::{Refused, Stuck};
 use baton_machine::Wait;
 use baton_sync::barrier::UnknownBarrier;
 use baton_sync::lock::LockError;
+use baton_sync::queue::QueueError;
 use baton_units::Cycles;
 use serde::Serialize;
 use thiserror::Error;
@@ -64,6 +65,9 @@ pub struct Ran {
     pub marked_packets: u64,
     /// How the threads used fast and slow cores.
     pub placed: Placed,
+    /// Whether the threads used the queues in the recorded order, as they would have waited for ever
+    /// in the order of their arrival.
+    pub in_order: bool,
     /// The number of steps that threads had begun, of all
     /// [`Program::steps`](crate::program::Program::steps).
     pub done: u64,
@@ -81,6 +85,9 @@ pub enum RunError {
     /// There is no barrier of this name.
     #[error(transparent)]
     Barrier(#[from] UnknownBarrier),
+    /// A queue of this kind cannot be made.
+    #[error("queue `{kind}`: {why}")]
+    Queue { kind: &'static str, why: QueueError },
     /// The chip cannot be simulated with these settings.
     #[error(transparent)]
     Refused(#[from] Refused),

@@ -56,6 +56,7 @@ pub fn to(mut program: Program, threads: u32) -> Result<(Program, String), Scale
             Op::Meet(_) => Some("meets others at a barrier"),
             Op::TokenWait(_) | Op::TokenPost(_) => Some("waits for a condition or signals one"),
             Op::SemTake(_) | Op::SemPost(_) => Some("uses a semaphore"),
+            Op::Put(..) | Op::Take(..) => Some("puts items into a queue or takes them out"),
             Op::Share(_) => Some("takes work from a store that it shares with others"),
             _ => None,
         });

@@ -70,7 +70,7 @@ fn life(address: Address) -> Life {
 
 fn change(text: &str, address: Address, treatment: Treatment) -> Change {
     let part = Part { name: "lock".into(), locks: vec![life(address)], treatment };
-    Change { text: text.into(), default: None, parts: vec![part], barrier: None }
+    Change { text: text.into(), parts: vec![part], ..Change::default() }
 }
 
 fn choice(lock: &str, wait: Wait) -> Choice {

@@ -152,6 +152,35 @@ fn a_profile_names_the_slow_stage(stages: &Path) {
     let text = run(Command::new(baton).current_dir(folder.path()).args(["report", "out"]));
     let told = text.lines().find(|line| line.starts_with("slow stage:")).unwrap_or_else(|| panic!("{text}"));
     assert!(told.contains("works takes from"), "{text}");
+    other_queues_are_foretold(folder.path());
+}
+
+/// No queue makes the pipeline faster, whose middle thread sleeps: the sleeps take more than 95 ms.
+fn other_queues_are_foretold(folder: &Path) {
+    let whatif = |queues: &[&str]| {
+        let mut whatif = Command::new(common::installed().join("bin/baton"));
+        let chip = root().join("chips/sample-host.toml");
+        whatif.current_dir(folder).args(["whatif", "out", "--json", "--seeds", "1", "--chip"]).arg(chip).args(queues);
+        whatif.output().unwrap()
+    };
+    let output =
+        whatif(&["--queue", "spsc,ring=1", "--queue", "stages::main=segments,default=mpmc=3", "--device", "qmd"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let told: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let rows: Vec<_> = told["results"].as_array().unwrap().iter().skip(1).collect();
+    let names: Vec<_> = rows.iter().map(|row| row["lock"].as_str().unwrap()).collect();
+    let expected = ["queue spsc", "queue ring=1", "queue stages::main=segments,default=mpmc=3", "queue qmd"];
+    assert_eq!(names, expected);
+    for row in rows {
+        let speed = row["speedup"].as_f64().unwrap();
+        let time = row["time_ns"]["median"].as_u64().unwrap();
+        assert!(time > 95_000_000 && (0.97..1.03).contains(&speed), "{row}");
+    }
+    for (queues, says) in [("nosuch=ring", "no queue `nosuch` in the recording"), ("qmd", "has no queue device")] {
+        let output = whatif(&["--queue", queues]);
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(2) && error.contains(says), "{error}");
+    }
 }
 
 #[test]

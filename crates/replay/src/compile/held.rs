@@ -31,7 +31,7 @@ pub(crate) fn given(op: Op) -> Option<Held> {
 }
 
 pub(crate) fn needs_others(op: Op) -> bool {
-    matches!(op, Op::TokenWait(_) | Op::Meet(_) | Op::Join(_))
+    matches!(op, Op::TokenWait(_) | Op::Meet(_) | Op::Join(_) | Op::Put(..) | Op::Take(..))
 }
 
 /// Properties of a thread's steps, collected while they are written, so that a pass can skip
@@ -97,7 +97,8 @@ mod tests {
             Op::Join(1)
         ]));
         assert!(one_at_a_time(&[Op::RwLock(3, false), Op::RwUnlock(3, false), unlock, Op::SemTake(3), Op::SemPost(3)]));
-        for within in [Op::TokenWait(0), Op::Meet(0), Op::Join(1), Op::Lock(4), Op::RwLock(3, true), Op::SemTake(3)] {
+        let waits = [Op::TokenWait(0), Op::Meet(0), Op::Join(1), Op::Put(3, 1), Op::Take(3, 1)];
+        for within in waits.into_iter().chain([Op::Lock(4), Op::RwLock(3, true), Op::SemTake(3)]) {
             assert!(!one_at_a_time(&[lock, within, unlock]), "{within:?}");
         }
         assert!(!one_at_a_time(&[unlock, lock]), "it never ends");

@@ -10,6 +10,7 @@
 //! | [`semaphores`] | which post of a semaphore fed which take |
 //! | [`tokens`] | which signal ended which condition wait |
 //! | [`held`] | the objects that a step acquires, releases or waits for |
+//! | [`served`] | the queues that other queues serve |
 //! | [`order`] | the order of holds in which a thread waits for other threads |
 //! | [`crowd`] | the number of threads that did not wait, over time |
 //! | [`scale`] | ticks of a trace as cycles of a chip |
@@ -37,6 +38,7 @@ mod order;
 pub(crate) mod rounds;
 mod scale;
 mod semaphores;
+mod served;
 mod stalls;
 mod stores;
 mod streams;
@@ -50,7 +52,9 @@ mod walk;
 use self::holds::Holds;
 pub use self::scale::Probes;
 use self::scale::Scale;
+use self::served::Served;
 use self::track::Track;
+use crate::change::Life;
 use crate::program::{Around, End, LockSpec, Probe, Program, Script, Stalls, Store};
 use baton_chip::{Chip, Prices};
 use baton_trace::analysis::Sleeper;
@@ -78,12 +82,18 @@ pub fn compile(trace: &Trace, chip: &Chip, probes: Probes) -> Program {
 
 /// Like [`compile`]; `work` says which thread does the work that threads shared out.
 pub fn compile_with(trace: &Trace, chip: &Chip, probes: Probes, work: Work) -> Program {
+    compile_served(trace, chip, (probes, work), &[])
+}
+
+/// Like [`compile_with`]; other queues serve the queues that live at `lives`.
+pub fn compile_served(trace: &Trace, chip: &Chip, (probes, work): (Probes, Work), lives: &[Life]) -> Program {
     let scale = Scale::new(trace, chip);
     // Prices stay zero if the chip's network cannot be built; the program's run reports the error.
     let prices = Prices::of(chip).unwrap_or_default();
     let background = baton_trace::analysis::background(trace);
     let sleepers = rounds::sleepers(baton_trace::analysis::sleepers(trace), &background);
-    let mut walked = walk::Walk::over(trace, chip, &prices, rounds::times(trace, &background, &sleepers));
+    let served = Served::of(trace, chip, lives);
+    let mut walked = walk::Walk::over(trace, chip, &prices, rounds::times(trace, &background, &sleepers), served);
     let probe = probe(walked.probe_ps);
     let probe_cycles = probe.event_ns * chip.core.clock.0 as f64 * 1e-9;
     let affinities = affinity::Affinities::of(trace);
@@ -126,13 +136,7 @@ pub fn compile_with(trace: &Trace, chip: &Chip, probes: Probes, work: Work) -> P
     notes.extend(stalls::note(&stalls, chip));
     notes.extend(affinities.notes());
     notes.extend(shared_out(&stores).into_iter().chain(rounds::notes(trace, &background, &threads)));
-    let around = match probes {
-        Probes::Kept => {
-            let cycles = |ticks| Cycles(scale.cycles(middle(ticks) as f64) as u64);
-            Around { before: cycles(walked.around.0), behind: cycles(walked.around.1) }
-        }
-        Probes::Subtracted => Around::default(),
-    };
+    let around = around(std::mem::take(&mut walked.around), &scale, probes);
     let (begin, end) = trace.span();
     let together = crate::lives::together(walked.threads.iter().map(|thread| (thread.first, thread.last)));
     let mut replayability = walked.replayability;
@@ -147,6 +151,7 @@ pub fn compile_with(trace: &Trace, chip: &Chip, probes: Probes, work: Work) -> P
         barriers: std::mem::take(&mut walked.objects.meetings),
         teams: std::mem::take(&mut walked.objects.teams),
         tokens: walked.tokens.count(),
+        queues: std::mem::take(&mut walked.objects.served).into_queues(),
         stalls,
         measured: Cycles(scale.cycles(end.0.saturating_sub(begin.0) as f64) as u64),
         concurrent: Cycles(scale.cycles(together as f64) as u64),
@@ -155,6 +160,15 @@ pub fn compile_with(trace: &Trace, chip: &Chip, probes: Probes, work: Work) -> P
         probe,
         around,
         notes,
+    }
+}
+
+/// Returns what recording does around a wait, from the ticks that it took before and behind the waits.
+fn around((before, behind): (Vec<u64>, Vec<u64>), scale: &Scale, probes: Probes) -> Around {
+    let cycles = |ticks| Cycles(scale.cycles(middle(ticks) as f64) as u64);
+    match probes {
+        Probes::Kept => Around { before: cycles(before), behind: cycles(behind) },
+        Probes::Subtracted => Around::default(),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Locks, semaphores and barriers by address. Several objects may exist at one address, one after
 //! the other.
 
+use super::served::{AtQueue, Served};
 use super::streams::Streams;
 use baton_trace::{Address, LockKind, ProcessIndex};
 use std::collections::{BTreeMap, BTreeSet};
@@ -86,6 +87,9 @@ pub(crate) struct Objects {
     pub(crate) streams: Streams,
     /// The number of queues of items.
     pub(crate) queues: u32,
+    /// The queues that other queues serve in the replay, and what happens at each of them.
+    pub(crate) served: Served,
+    pub(crate) at_queues: BTreeMap<u32, AtQueue>,
     /// The number of participants of each meeting at a barrier. Meetings of the same threads share
     /// an entry.
     pub(crate) meetings: Vec<u32>,
@@ -94,6 +98,11 @@ pub(crate) struct Objects {
 }
 
 impl Objects {
+    /// No objects yet; other queues serve those of `served`.
+    pub(crate) fn with(served: Served) -> Objects {
+        Objects { served, ..Objects::default() }
+    }
+
     /// Returns the number of the lock at an address. If there is none, a new lock begins to exist
     /// at `now`.
     pub(crate) fn lock(&mut self, place: Located, kind: LockKind, now: u64) -> u32 {

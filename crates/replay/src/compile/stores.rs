@@ -20,7 +20,7 @@
 //! A store is made for threads whose lives overlap, because other threads share nothing. A thread
 //! counts as alive until it was joined: if it did all the work before the next thread started, the
 //! two might still have met under another lock. Items must hold no lock at their ends, and must
-//! neither start nor join threads nor meet at a barrier, because an item must not depend on the
+//! neither start nor join threads, meet at a barrier nor use a queue that another one serves, because an item must not depend on the
 //! thread that takes it.
 
 mod leavers;
@@ -170,7 +170,7 @@ fn store(place: &SharingSite, team: &[usize], threads: &[Steps], cuts: &[Cuts]) 
         let marks = own(place, &threads[thread], &cuts[thread]);
         marks.clone().zip(marks.skip(1)).map(move |(mark, next)| (mark.time, thread, mark.at, next.at))
     };
-    let bound = |op: Op| matches!(op, Op::Meet(_) | Op::Spawn(_) | Op::Join(_));
+    let bound = |op: Op| matches!(op, Op::Meet(_) | Op::Spawn(_) | Op::Join(_) | Op::Put(..) | Op::Take(..));
     let (mut count, mut steps) = (0, 0);
     for (_, thread, from, to) in team.iter().flat_map(items) {
         if cuts[thread].touch(from, to) || threads[thread].ops.between(from, to).any(bound) {

@@ -5,7 +5,7 @@ use super::gap::Gap;
 use super::held::Outline;
 use super::semaphores::Unit;
 use super::varint;
-use crate::ops::push;
+use crate::ops::{passed, passing, push};
 use crate::program::Op;
 
 /// A step of a thread whose duration is not yet in cycles.
@@ -107,6 +107,8 @@ const DELAY: u8 = 19;
 const SHARE: u8 = 20;
 const LATER: u8 = 21;
 const TURN: u8 = 22;
+const PUT: u8 = 23;
+const GET: u8 = 24;
 
 // Flags for the parts that a gap has besides its length. The first three flags share a byte with
 // the step's kind; the others are in the next byte.
@@ -191,6 +193,8 @@ fn op_as_number(op: Op) -> (u8, u64) {
         Op::Join(thread) => (JOIN, u64::from(thread)),
         Op::Share(store) => (SHARE, u64::from(store)),
         Op::Turn => (TURN, 0),
+        Op::Put(queue, items) => (PUT, passing(queue, items)),
+        Op::Take(queue, items) => (GET, passing(queue, items)),
     }
 }
 
@@ -268,6 +272,8 @@ impl Iterator for Reader<'_> {
             WORK => Raw::Op(Op::Work(value)),
             DELAY => Raw::Op(Op::Delay(value)),
             TURN => Raw::Op(Op::Turn),
+            PUT => Raw::Op(Op::Put(passed(value).0, passed(value).1)),
+            GET => Raw::Op(Op::Take(passed(value).0, passed(value).1)),
             _ => Raw::Op(Op::Share(number)),
         })
     }
@@ -298,7 +304,8 @@ mod tests {
         all.extend([Raw::Gap(back), Raw::Signal(M), Raw::Take(M), Raw::Post(0), Raw::Away(u64::MAX), Raw::CpuTime(9)]);
         let ops = [Op::Work(300), Op::Delay(u64::MAX), Op::Lock(M), Op::Unlock(127), Op::RwLock(M, true)];
         let more = [Op::RwUnlock(128, false), Op::TokenWait(1), Op::TokenPost(2), Op::SemTake(3), Op::SemPost(4)];
-        let last = [Op::Meet(5), Op::Spawn(6), Op::Join(7), Op::Share(8), Op::Turn];
+        let last =
+            [Op::Meet(5), Op::Spawn(6), Op::Join(7), Op::Share(8), Op::Turn, Op::Put(M, 1), Op::Take(9, 0xff_ffff)];
         all.extend(ops.into_iter().chain(more).chain(last).map(Raw::Op));
         all
     }

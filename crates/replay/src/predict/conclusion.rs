@@ -20,15 +20,15 @@ pub const MOST_NOT_REPLAYABLE: f64 = 0.05;
 /// # Errors
 /// If no run ended well.
 pub fn conclude(trace: &Trace, chip: &Chip, ask: &Ask, all: AllRan) -> Result<Prediction, PredictError> {
-    let AllRan { cpus, check, check_failed, unexplained, program, notes, base, rows } = all;
+    let AllRan { cpus, check, check_failed, unexplained, program, notes, base: base_runs, rows } = all;
     // If no run ended well, the cause is the chip or the program, and there is no prediction.
-    if let Some(Err(error)) = base.first()
-        && base.iter().chain(&rows).all(Result::is_err)
+    if let Some(Err(error)) = base_runs.first()
+        && base_runs.iter().chain(&rows).all(Result::is_err)
     {
         return Err(error.clone().into());
     }
     let (name, own) = recorded(trace);
-    let base = predicted(&own, true, &base, chip, 0);
+    let base = predicted(&own, true, &base_runs, chip, 0);
     let share = program.replayability.share();
     let mut reasons = reasons(&check, &program, share);
     if let Some(failed) = check_failed.or_else(|| base.failed.clone()) {
@@ -45,6 +45,7 @@ pub fn conclude(trace: &Trace, chip: &Chip, ask: &Ask, all: AllRan) -> Result<Pr
         let of = |row: &Predicted| doubt::interval(row.time_ns, row.cut_off != 0, error, row.speedup);
         results.iter_mut().for_each(|row| row.interval_ns = (!row.by_seed_ns.is_empty()).then(|| of(row)));
     }
+    let in_order = in_order(ask, &base_runs, &rows);
     let mut locks = program.locks.clone();
     locks.sort_by_key(|lock| (std::cmp::Reverse(lock.acquisitions), lock.address));
     Ok(Prediction {
@@ -61,8 +62,25 @@ pub fn conclude(trace: &Trace, chip: &Chip, ask: &Ask, all: AllRan) -> Result<Pr
         threads: program.threads.len() as u32,
         locks,
         results,
-        notes: ask.changes.iter().flat_map(|change| change.assumptions(&own)).chain(notes).collect(),
+        notes: ask.changes.iter().flat_map(|change| change.assumptions(&own)).chain(in_order).chain(notes).collect(),
     })
+}
+
+/// Returns sentences about the changes under which threads had to use queues in the recorded order.
+fn in_order(ask: &Ask, base: &[Result<Ran, RunError>], ran: &[Result<Ran, RunError>]) -> Vec<String> {
+    let each = ask.seeds.max(1) as usize * ask.variants.count();
+    let of = |(name, ran): (&str, &[Result<Ran, RunError>])| {
+        let count = ran.iter().flatten().filter(|ran| ran.in_order).count();
+        (count != 0).then(|| {
+            format!(
+                "{name}: in {count} of {} runs the threads would have waited for ever in the order of their arrival; they \
+                 used the queues in the recorded order",
+                ran.len()
+            )
+        })
+    };
+    let changed = ask.changes.iter().map(|change| change.text.as_str()).zip(ran.chunks(each).skip(ask.choices.len()));
+    [("the recorded queues", base)].into_iter().chain(changed).filter_map(of).collect()
 }
 
 /// Returns the recorded lock's row, then those of the arms, from their runs in the order asked.
@@ -73,7 +91,8 @@ fn results(ask: &Ask, chip: &Chip, own: &Choice, base: Predicted, ran: &[Result<
     let changed = ask.changes.iter().map(|change| {
         // The row of a change has the text with which the user asked for it as its name.
         let default = change.default.as_ref().unwrap_or(own);
-        let wait = change.barrier.as_ref().map_or(default.wait, |meeting| meeting.wait);
+        let queues = change.queues.first().map(|part| part.service.wait);
+        let wait = change.barrier.as_ref().map(|meeting| meeting.wait).or(queues).unwrap_or(default.wait);
         Choice { lock: change.text.clone(), wait }
     });
     let named: Vec<Choice> = ask.choices.iter().cloned().chain(changed).collect();

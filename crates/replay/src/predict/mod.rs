@@ -18,11 +18,12 @@ pub use conclusion::{MOST_NOT_REPLAYABLE, conclude};
 pub use outcomes::Outcome;
 pub use prediction::{Check, Counts, Failed, Predicted, Prediction};
 
-use crate::change::{Change, Changes};
-use crate::compile::{Probes, Work, compile, compile_with, cpus};
+use crate::change::{Change, Changes, Life};
+use crate::compile::{Probes, Work, compile_served, cpus};
 pub use crate::doubt::{MOST_ERROR, Spread};
 pub use crate::error::PredictError;
 use crate::program::Program;
+use crate::queues::recorded::Queues;
 use crate::ran::{Choice, Ran, RunError, Setup};
 use crate::run::run_changed;
 use crate::scale;
@@ -153,23 +154,26 @@ pub fn run_all(trace: &Trace, chip: &Chip, ask: &Ask, done: &(dyn Fn() + Sync)) 
     if trace.is_empty() {
         return Err(PredictError::Empty);
     }
+    queues_fit(trace, ask)?;
     let chips = ask.variants.chips(chip, ask.seeds)?;
     let (_, own) = recorded(trace);
     let cpus = ask.cpus.or(ask.variants.cores()).unwrap_or_else(|| cpus(trace, chip));
     let seeds = ask.first_seed..=ask.first_seed.saturating_add(u64::from(ask.seeds.max(1)) - 1);
     let runs = Runs { cpus, seeds, done };
     // Compiles the two programs one after the other, because each takes more memory than the trace.
-    let kept = Arc::new(compile(trace, chip, Probes::Kept));
+    let lives: Vec<Life> = ask.changes.iter().flat_map(Change::lives).collect();
+    let kept = Arc::new(compile_served(trace, chip, (Probes::Kept, Work::Shared), &lives));
     enough_memory(kept.locks.len() as u64, ask.memory)?;
     let limit = Cycles(kept.measured.0.saturating_mul(COLLAPSE).max(LEAST_LIMIT));
-    let none = Changes::default();
+    let none = Changes::recorded(&kept, chip);
     let unchanged = [Arm { choice: &own, changes: &none, chips: std::slice::from_ref(chip), memory_bound: 0.0 }];
     let checked = runs.of(&kept, &unchanged, limit);
     let check = conclusion::check_of(&kept, chip, &checked);
     drop(kept);
-    let (program, notes) = unrecorded(trace, chip, ask.threads)?;
+    let (program, notes) = unrecorded(trace, chip, ask.threads, &lives)?;
     let program = Arc::new(program);
-    let changes: Vec<Changes> = ask.changes.iter().map(|change| change.on(&program)).collect::<Result<_, _>>()?;
+    let on = |change: &Change| Ok::<_, PredictError>(change.on(&program)?.over(&none));
+    let changes: Vec<Changes> = ask.changes.iter().map(on).collect::<Result<_, _>>()?;
     let base = runs.of(&program, &unchanged, limit);
     let slowest = base.iter().flatten().map(|ran| ran.time.0).max();
     let limit = slowest.map_or(limit, |time| Cycles(time.saturating_mul(COLLAPSE)));
@@ -192,12 +196,17 @@ fn enough_memory(locks: u64, free: Option<u64>) -> Result<(), PredictError> {
     }
 }
 
-/// Returns the program as it would run without recording, with `threads` threads if a number is
-/// given, and its assumptions as sentences.
-fn unrecorded(trace: &Trace, chip: &Chip, threads: Option<u32>) -> Result<(Program, Vec<String>), PredictError> {
+/// Returns the program as it would run without recording, in which other queues serve those at `served`,
+/// with `threads` threads if a number is given; and its assumptions as sentences.
+fn unrecorded(
+    trace: &Trace,
+    chip: &Chip,
+    threads: Option<u32>,
+    served: &[Life],
+) -> Result<(Program, Vec<String>), PredictError> {
     // Threads that repeat a recorded thread also repeat its share of the work.
     let work = if threads.is_some() { Work::AsRecorded } else { Work::Shared };
-    let program = compile_with(trace, chip, Probes::Subtracted, work);
+    let program = compile_served(trace, chip, (Probes::Subtracted, work), served);
     let mut notes = program.notes.clone();
     if !program.probe.recorded {
         let assumed = program.probe.event_ns;
@@ -207,6 +216,19 @@ fn unrecorded(trace: &Trace, chip: &Chip, threads: Option<u32>) -> Result<(Progr
     let (program, model) = scale::to(program, threads)?;
     notes.push(model);
     Ok((program, notes))
+}
+
+/// Refuses queues that cannot serve the recorded ones, before any run is made.
+fn queues_fit(trace: &Trace, ask: &Ask) -> Result<(), PredictError> {
+    if ask.changes.iter().all(|change| change.queues.is_empty()) {
+        return Ok(());
+    }
+    let queues = Queues::of(trace).all;
+    let name = |thread: u32| {
+        let name = trace.threads.get(thread as usize).and_then(|thread| thread.name.clone());
+        name.unwrap_or_else(|| format!("thread {thread}"))
+    };
+    ask.changes.iter().try_for_each(|change| change.served(&queues, &name).map(drop)).map_err(PredictError::from)
 }
 
 /// An arm: a lock, changes, chips, and the share of the computing that waits for memory.
@@ -248,9 +270,21 @@ impl Runs<'_> {
     }
 }
 
+/// Runs the program. If its threads would wait for ever, because they use queues in another order than in
+/// the recording, they use them in the recorded one.
+fn run_bounded(program: &Arc<Program>, place: Arm<'_>, setup: Setup, limit: Cycles) -> Result<Ran, RunError> {
+    match run_freely(program, place, &setup, limit) {
+        Err(RunError::Stuck { .. }) if !place.changes.queues.is_empty() => {
+            let changes = Changes { in_order: true, ..place.changes.clone() };
+            run_freely(program, Arm { changes: &changes, ..place }, &setup, limit)
+        }
+        ran => ran,
+    }
+}
+
 /// Runs the program. Gives up early, as a collapse, if it makes too little progress; if it is only
 /// slow, it runs once more, up to the limit.
-fn run_bounded(program: &Arc<Program>, place: Arm<'_>, setup: Setup, limit: Cycles) -> Result<Ran, RunError> {
+fn run_freely(program: &Arc<Program>, place: Arm<'_>, setup: &Setup, limit: Cycles) -> Result<Ran, RunError> {
     let run = |setup: &Setup| run_changed(program, place.chip(setup.seed), setup, place.changes);
     let first = Setup { limit: Some(Cycles(limit.0 / COLLAPSE * SLOW)), ..setup.clone() };
     let ran = run(&first)?;
@@ -260,7 +294,7 @@ fn run_bounded(program: &Arc<Program>, place: Arm<'_>, setup: Setup, limit: Cycl
     if ran.done < program.steps() / 10 {
         return Ok(Ran { time: limit, ..ran });
     }
-    run(&setup)
+    run(setup)
 }
 
 /// Converts the chip's cycles to nanoseconds.

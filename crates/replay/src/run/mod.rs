@@ -6,6 +6,8 @@
 //! | [`meetings`] | barriers: the recorded ones, or others in their place |
 //! | [`mixed`] | locks of another type than the run's own |
 //! | [`objects`] | objects besides the replaced locks: reader-writer and spin locks, tokens |
+//! | [`passages`] | queues in the place of recorded ones |
+//! | [`notices`] | what the scheduling policy is told of locks and barriers |
 //! | [`look`] | where in its loop a background thread looks whether it is to end |
 //! | [`account`] | blocked time, critical sections and competition overhead, while they happen |
 
@@ -13,7 +15,9 @@ mod account;
 mod look;
 mod meetings;
 mod mixed;
+mod notices;
 mod objects;
+mod passages;
 mod world;
 
 pub use crate::ran::{Choice, Ran, RunError, Setup, Totals};
@@ -25,6 +29,7 @@ use crate::ran::Placed;
 use baton_chip::config::mechanism::Annotator;
 use baton_chip::{Chip, Instructions, Options, Outcome, Reason, Simulated, Simulation};
 use baton_sync::lock::{TryLock, TryVisitor, ZeroInit};
+use baton_sync::queue::Counted;
 use baton_trace::Trace;
 use baton_units::Cycles;
 use std::sync::Arc;
@@ -81,6 +86,13 @@ fn placed(outcome: &Outcome) -> Placed {
 const EVENTS_PER_STEP: u64 = 1_000;
 const LEAST_EVENTS: u64 = 5_000_000;
 
+/// Returns the instructions of the queue that serves others, or those of the lock. The lock is looked up
+/// by its name: the type of a lock that was added to the registry does not say which lock it is.
+fn counted(changes: &Changes, setup: &Setup) -> Option<Counted> {
+    let queue = changes.queues.values().map(|service| service.kind.info().counted).next();
+    queue.or_else(|| Some(baton_sync::lock::info(&setup.choice.lock).ok()?.counted))
+}
+
 struct ReplayRun<'a> {
     program: &'a Arc<Program>,
     chip: &'a Chip,
@@ -94,9 +106,7 @@ impl TryVisitor<Simulated> for ReplayRun<'_> {
 
     fn visit<L: TryLock<Simulated> + ZeroInit>(self) -> Self::Out {
         let ReplayRun { program, chip, setup, changes, record } = self;
-        // Looks the lock up by its name: the type of a lock that was added to the registry does not
-        // say which lock it is.
-        let counted = baton_sync::lock::info(&setup.choice.lock).map_or(L::INFO.counted, |info| info.counted);
+        let counted = counted(changes, setup).unwrap_or(L::INFO.counted);
         let most = program.steps().saturating_mul(EVENTS_PER_STEP).saturating_add(LEAST_EVENTS);
         let options = Options {
             seed: setup.seed,
@@ -111,7 +121,7 @@ impl TryVisitor<Simulated> for ReplayRun<'_> {
             ..Options::default()
         };
         let mut simulation = Simulation::new(chip, &options)?;
-        let shared = simulation.outside(|| world::World::<L>::new(program.clone(), setup, changes));
+        let shared = simulation.outside(|| world::World::<L>::new(program.clone(), setup, changes))?;
         for (thread, script) in program.threads.iter().enumerate() {
             if let Some(at) = script.at {
                 let guest = simulation.spawn(shared.spawn(thread as u32, at), shared.body(thread as u32))?;
@@ -146,6 +156,7 @@ impl TryVisitor<Simulated> for ReplayRun<'_> {
             idle: Cycles(idle.map(|(_, time)| time.0).sum()),
             marked_packets: marked(chip, &outcome),
             placed: placed(&outcome),
+            in_order: changes.in_order,
             done,
             operations: outcome.guest_operations,
         };

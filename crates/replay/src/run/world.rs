@@ -4,10 +4,12 @@ use super::account::Book;
 use super::look::Look;
 use super::meetings::Barrier;
 use super::mixed::{Make, Stands};
+use super::notices::{Named, tell};
 use super::objects::{RwLock, SpinLock, WAIT, token_post, token_wait};
+use super::passages::{self, Passages};
 use crate::change::{Changed, Changes};
 use crate::program::{Around, End, LockSpec, Op, Ops, Program, Script, Turns};
-use crate::ran::{Setup, Totals};
+use crate::ran::{RunError, Setup, Totals};
 use baton_chip::{Guest, Simulated, Spawn, act};
 use baton_machine::{Atomic, LockNotice, Machine, Owned, Wait};
 use baton_sync::lock::{Token, TryLock, visit_try};
@@ -62,6 +64,7 @@ pub(crate) struct World<L> {
     rwlocks: Vec<RwLock>,
     semaphores: Vec<Owned<Simulated, Counter<Simulated>>>,
     barriers: Vec<Barrier>,
+    passages: Passages,
     tokens: Vec<Owned<Simulated, <Simulated as Machine>::Atomic<u32>>>,
     books: RefCell<Vec<Book>>,
     /// For each store, the number of items that have been taken from it.
@@ -142,13 +145,18 @@ pub(crate) fn heap_bytes(program: &Program, changes: &Changes) -> usize {
     let shared: u32 =
         changes.locks.values().filter(|changed| changed.readers.is_some()).map(|changed| changed.ways).sum();
     let objects = program.semaphores.len() + program.barriers.len() + (program.rwlocks + shared) as usize;
-    (8 << 20) + lines as usize * PAIR + objects * 4096 + program.tokens as usize * 16 + program.threads.len() * 16_384
+    let lines = lines as usize * PAIR + passages::bytes(program, changes);
+    (8 << 20) + lines + objects * 4096 + program.tokens as usize * 16 + program.threads.len() * 16_384
 }
 
 impl<L: TryLock<Simulated>> World<L> {
     /// Creates all objects of the program. The locks and barriers that `changes` names must be in
     /// the registry.
-    pub(crate) fn new(program: Arc<Program>, setup: &Setup, changes: &Changes) -> Rc<World<L>> {
+    ///
+    /// # Errors
+    /// Fails if a queue cannot be made.
+    pub(crate) fn new(program: Arc<Program>, setup: &Setup, changes: &Changes) -> Result<Rc<World<L>>, RunError> {
+        let passages = Passages::new(&program, changes)?;
         let mut place = setup.seed;
         let lines = program.locks.iter().map(|spec| match setup.seed {
             0 | 1 => spec.lines.estimate,
@@ -165,7 +173,8 @@ impl<L: TryLock<Simulated>> World<L> {
             parts.insert(number, locks.len());
             locks.extend((1..changed.ways).map(|_| guarded(number as usize)));
         }
-        Rc::new(World {
+        Ok(Rc::new(World {
+            passages,
             wait: setup.choice.wait,
             cpus: setup.cpus.max(1),
             seed: setup.seed,
@@ -185,7 +194,7 @@ impl<L: TryLock<Simulated>> World<L> {
             over: HostCell::new(None),
             done: HostCell::new(0),
             program,
-        })
+        }))
     }
 
     /// Returns how to start the thread: its name, its CPUs, and after how many cycles.
@@ -295,6 +304,8 @@ impl<L: TryLock<Simulated>> World<L> {
             Op::TokenWait(token) => token_wait(&self.tokens[token as usize]),
             Op::TokenPost(token) => token_post(&self.tokens[token as usize]),
             Op::SemTake(semaphore) => self.semaphores[semaphore as usize].take(WAIT),
+            Op::Put(queue, items) => self.passages.put(queue, items, guest.thread),
+            Op::Take(queue, items) => self.passages.take(queue, items, guest.thread),
             Op::SemPost(semaphore) => self.semaphores[semaphore as usize].post(WAIT),
             Op::Meet(barrier) => {
                 tell(LockNotice::Arrived, barrier as usize, Named::Barrier);
@@ -463,19 +474,6 @@ impl<L> Drop for World<L> {
 /// Whether the thread is a background thread that repeats its turns.
 fn is_background(script: &Script) -> bool {
     script.turns.is_some() && script.awaits.is_empty()
-}
-
-/// What kind of object a notice is about; its number in the world goes with it.
-enum Named {
-    Lock,
-    Barrier,
-}
-
-/// Notifies the scheduling policy, if it listens, of what a guest does with a lock or a barrier.
-fn tell(notice: LockNotice, number: usize, of: Named) {
-    if Simulated::hears_locks() {
-        Simulated::notify_lock(notice, 2 * number + usize::from(matches!(of, Named::Barrier)));
-    }
 }
 
 fn compute(cycles: Cycles) {

@@ -97,7 +97,7 @@ pub fn foretold<const N: usize>(trace: &Trace, factors: [f64; N]) -> ([f64; N], 
     let change = |factor: f64| {
         let life = Life { process: ProcessIndex(0), address: HOT, time: Ticks(0)..Ticks(u64::MAX) };
         let part = Part { name: "hot".into(), locks: vec![life], treatment: Treatment::Shrink(factor) };
-        Change { text: format!("x{factor}"), default: None, parts: vec![part], barrier: None }
+        Change { text: format!("x{factor}"), parts: vec![part], ..Change::default() }
     };
     let chip = chip(&["core.clock_hz=1000000000", "core.count=4", "noise.start=0", "noise.latency=0"]);
     let ask = Ask { changes: factors.map(change).into(), seeds: 1, cpus: Some(4), ..Ask::default() };

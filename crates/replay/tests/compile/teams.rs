@@ -80,12 +80,7 @@ fn every_barrier_stands_in_for_the_teams() {
     let changes: Vec<Change> = BARRIERS
         .iter()
         .flat_map(|barrier| [Wait::Futex, Wait::Pause].map(|wait| Meeting { barrier: barrier.name.into(), wait }))
-        .map(|barrier| Change {
-            text: barrier.barrier.clone(),
-            default: None,
-            parts: Vec::new(),
-            barrier: Some(barrier),
-        })
+        .map(|barrier| Change { text: barrier.barrier.clone(), barrier: Some(barrier), ..Change::default() })
         .collect();
     let rows = changes.len();
     let ask = Ask { changes, cpus: Some(2), ..Ask::default() };

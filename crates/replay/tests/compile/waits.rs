@@ -198,7 +198,7 @@ fn items_of_a_queue_and_its_places_are_tokens() {
     assert_eq!(steps(0).iter().filter(|op| waits(op)).count(), 1, "the second item needs the place of the first");
     assert_eq!(steps(1).iter().filter(|op| waits(op)).count(), 3, "{:?}", steps(1));
     let prediction = predict(&trace, &chip(), &Ask::default(), &|| {}).unwrap();
-    assert!(prediction.notes.iter().any(|note| note.contains("other queues cannot be foretold")), "{prediction:?}");
+    assert!(prediction.notes.iter().any(|note| note.contains("queues are replayed as messages")), "{prediction:?}");
     assert!(prediction.check.replayed_ns.median >= 1000, "the last wait ends after the close: {prediction:?}");
 }
 

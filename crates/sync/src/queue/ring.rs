@@ -10,7 +10,10 @@
 
 use super::item::ItemSlot;
 use super::lend::{Lends, Places};
-use super::{BulkQueue, Counted, CountedBulk, QueueError, QueueInfo, RawQueue, Side, check_capacity};
+use super::{
+    BadBound, BulkQueue, Counted, CountedBulk, ExactQueue, QueueError, QueueInfo, RawQueue, Side, check_capacity,
+    places_for,
+};
 use baton_machine::Ordering::{Acquire, Relaxed, Release};
 use baton_machine::{Atomic, Machine, OwnedSlice, Wait, WaitResult};
 use core::marker::PhantomData;
@@ -21,6 +24,8 @@ pub trait Threads: Send + Sync + 'static {
     const INFO: QueueInfo;
     /// Whether only one thread may use each side.
     const ALONE: bool = matches!(Self::INFO.producers, Side::Single);
+    /// Whether the ring may have more places than it holds items.
+    const EXACT: bool = false;
 }
 
 /// Any number of threads on each side.
@@ -41,6 +46,20 @@ impl Threads for Many {
         counted_bulk: Some(CountedBulk { call: Counted { instructions: 238.0, accesses: 10 }, item: 1.5 }),
     };
 }
+
+/// The mode `S` for any number of items, of which no power of two need be.
+#[derive(Clone, Copy, Debug)]
+pub struct Exactly<S>(PhantomData<S>);
+
+impl<S: Threads> Threads for Exactly<S> {
+    const INFO: QueueInfo = S::INFO;
+    const EXACT: bool = true;
+}
+
+impl<S: Alone> Alone for Exactly<S> {}
+
+/// A ring for any number of items, with as many places as the next power of two.
+pub type ExactRing<M, T> = Ring<M, T, Exactly<Many>>;
 
 /// A mode for one thread on each side, which has its side's next places to itself until it claims them.
 pub trait Alone: Threads {}
@@ -169,6 +188,8 @@ impl<M: Machine> End<M> {
 pub struct Ring<M: Machine, T: Send + 'static, S: Threads = Many> {
     producers: End<M>,
     consumers: End<M>,
+    /// Most items at a time, with [`Threads::EXACT`]; there may be more places.
+    capacity: u32,
     places: OwnedSlice<M, ItemSlot<M, T>>,
     mode: PhantomData<fn() -> S>,
 }
@@ -186,13 +207,23 @@ impl<M: Machine, T: Send + 'static> Ring<M, T> {
 
 impl<M: Machine, T: Send + 'static, S: Threads> Ring<M, T, S> {
     fn at(capacity: usize, at: u32) -> Result<Self, QueueError> {
-        check_capacity(capacity)?;
-        Ok(Ring {
+        Ok(Self::with_places(capacity, check_capacity(capacity)?, at))
+    }
+
+    fn with_places(places: usize, capacity: u32, at: u32) -> Self {
+        Ring {
             producers: End::new(at),
             consumers: End::new(at),
-            places: OwnedSlice::new(capacity, |_| ItemSlot::empty()),
+            capacity,
+            places: OwnedSlice::new(places, |_| ItemSlot::empty()),
             mode: PhantomData,
-        })
+        }
+    }
+
+    /// Most items at a time.
+    #[inline(always)]
+    fn most(&self) -> u32 {
+        if S::EXACT { self.capacity } else { self.places.len() as u32 }
     }
 
     fn place(&self, count: u32) -> &ItemSlot<M, T> {
@@ -201,8 +232,7 @@ impl<M: Machine, T: Send + 'static, S: Threads> Ring<M, T, S> {
 
     #[inline]
     fn claim_room(&self, count: usize, ask: Ask) -> Result<Claim, u32> {
-        let capacity = self.places.len() as u32;
-        self.producers.claim::<S>(&self.consumers, capacity, bounded(count), ask)
+        self.producers.claim::<S>(&self.consumers, self.most(), bounded(count), ask)
     }
 
     #[inline]
@@ -258,10 +288,10 @@ impl<M: Machine, T: Copy + Send + 'static, S: Threads> Ring<M, T, S> {
         Ok(count)
     }
 
-    /// Most items that a waiting call moves at once: half of the places, but at least 1. With more,
+    /// Most items that a waiting call moves at once: half of the capacity, but at least 1. With more,
     /// a thread that waits for room and one that waits for items could wait for each other.
     fn at_once(&self) -> usize {
-        (self.places.len() / 2).max(1)
+        (self.most() as usize / 2).max(1)
     }
 }
 
@@ -286,7 +316,7 @@ unsafe impl<M: Machine, T: Send + 'static, S: Threads> RawQueue<M> for Ring<M, T
     }
 
     fn capacity(&self) -> usize {
-        self.places.len()
+        self.most() as usize
     }
 
     #[inline]
@@ -357,6 +387,35 @@ unsafe impl<M: Machine, T: Send + 'static, S: Threads> RawQueue<M> for Ring<M, T
     }
 }
 
+// SAFETY: a claim leaves no more than `most` places between the consumers' tail and the producers' head.
+unsafe impl<M: Machine, T: Send + 'static, S: Threads> ExactQueue<M> for Ring<M, T, Exactly<S>> {
+    fn exactly(capacity: usize) -> Result<Self, BadBound> {
+        Ok(Self::with_places(places_for(capacity)?, capacity as u32, 0))
+    }
+
+    fn len(&self) -> usize {
+        // Relaxed for both: no item is accessed. A head of the producers that is behind that of the
+        // consumers is an old one, and more items than there are places may pass between the two reads.
+        let taken = self.consumers.head.load(Relaxed);
+        let there = self.producers.head.load(Relaxed).wrapping_sub(taken) as i32;
+        (there.max(0) as usize).min(self.capacity())
+    }
+
+    unsafe fn put_some(&self, items: &[T], wait: Wait) -> usize
+    where
+        T: Copy,
+    {
+        self.put_all(items, Ask::Burst, wait).unwrap_or(0)
+    }
+
+    unsafe fn take_some(&self, items: &mut [T], wait: Wait) -> usize
+    where
+        T: Copy,
+    {
+        self.get_all(items, Ask::Burst, wait).unwrap_or(0)
+    }
+}
+
 // SAFETY: like `RawQueue`, for any number of threads; a claim consists of neighbouring places.
 unsafe impl<M: Machine, T: Copy + Send + 'static> BulkQueue<M> for Ring<M, T> {
     fn enqueue_bulk(&self, items: &[T], wait: Wait) -> bool {
@@ -378,8 +437,7 @@ unsafe impl<M: Machine, T: Copy + Send + 'static> BulkQueue<M> for Ring<M, T> {
 unsafe impl<M: Machine, T: Send + 'static, S: Alone> Lends<M> for Ring<M, T, S> {
     #[inline]
     unsafe fn reserve(&self, most: usize) -> Places<'_, M, T> {
-        let capacity = self.places.len() as u32;
-        self.producers.next(&self.consumers, capacity, most, &self.places)
+        self.producers.next(&self.consumers, self.most(), most, &self.places)
     }
 
     #[inline]

@@ -1,7 +1,7 @@
 //! The ring's mode for one producer and one consumer: algorithm 1 of the CAF paper, DPDK's SP and
 //! SC. A side reads the other's tail at each claim, whereas [`spsc`](super::spsc) keeps a copy.
 
-use super::ring::{Alone, Ring, Threads};
+use super::ring::{Alone, Exactly, Ring, Threads};
 use super::{Counted, CountedBulk, QueueInfo, Side};
 
 /// The mode for one thread on each side.
@@ -27,3 +27,6 @@ impl Alone for One {}
 
 /// A ring for one producer and one consumer.
 pub type RingSingle<M, T> = Ring<M, T, One>;
+
+/// [`RingSingle`] for any number of items.
+pub type ExactRingSingle<M, T> = Ring<M, T, Exactly<One>>;

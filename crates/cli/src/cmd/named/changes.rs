@@ -54,7 +54,7 @@ fn change(option: &str, text: &str, recorded: &Recorded<'_>) -> Result<Change, B
         Ok(Part { name: name.to_owned(), locks, treatment })
     };
     let parts: Vec<Part> = text.split(',').map(part).collect::<Result<_, BadInput>>()?;
-    Ok(Change { text: format!("{} {text}", option.trim_start_matches('-')), default: None, parts, barrier: None })
+    Ok(Change { text: format!("{} {text}", option.trim_start_matches('-')), parts, ..Change::default() })
 }
 
 fn expected(option: &str) -> String {
@@ -110,7 +110,8 @@ pub(in crate::cmd) fn one_by_one(text: &str, chip: &Chip, recorded: &Recorded<'_
         let locks = recorded.lives(&recorded.find(&part.name)?);
         parts.push(Part { name: part.name, locks, treatment: Treatment::Lock(choice) });
     }
-    Ok(Change { text: if said.is_empty() { text.to_owned() } else { said.join(",") }, default, parts, barrier: None })
+    let text = if said.is_empty() { text.to_owned() } else { said.join(",") };
+    Ok(Change { text, default, parts, ..Change::default() })
 }
 
 /// A lock of the replay, in which glibc's mutex is the three-state `futex` lock.

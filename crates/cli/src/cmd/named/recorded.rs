@@ -5,10 +5,10 @@ use crate::error::BadInput;
 use baton_host::closest_first;
 use baton_replay::change::Life;
 use baton_report::Profile;
-use baton_report::model::Lock;
+use baton_report::model::{Lock, Queue};
 use baton_sync::lock::assign::{MutexRange, ObjectRange};
 use baton_trace::analysis::Object;
-use baton_trace::{Address, ProcessIndex, SiteId, Ticks};
+use baton_trace::{Address, ProcessIndex, SiteId, Stream, Ticks};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -207,15 +207,26 @@ impl Recorded<'_> {
     /// Where and when these locks lived.
     pub(in crate::cmd) fn lives(&self, locks: &[usize]) -> Vec<Life> {
         let all = &self.profile.analysis.locks;
-        let life = |&lock: &usize| {
-            let object = &all[lock].object;
-            let same = all.iter().map(|other| &other.object).filter(|other| {
-                (other.process, other.address) == (object.process, object.address) && other.born > object.born
-            });
-            let end = same.map(|other| other.born).min().unwrap_or(Ticks(u64::MAX));
-            Life { process: object.process, address: object.address, time: object.born..end }
+        locks.iter().map(|&lock| life(&all[lock].object, all.iter().map(|other| &other.object))).collect()
+    }
+
+    /// The queues of the library that the program used, in the order of the report.
+    pub(super) fn queues(&self) -> Vec<&Queue> {
+        let is_stream = |queue: &&Queue| {
+            Stream::of(self.profile.analysis.waitables[queue.waitable as usize].object.address).is_some()
         };
-        locks.iter().map(life).collect()
+        self.profile.report.queues.iter().filter(|queue| !is_stream(queue)).collect()
+    }
+
+    /// The names of these queues, and where and when they lived.
+    pub(super) fn queue_lives(&self, queues: &[usize]) -> Vec<(String, Life)> {
+        let (all, found) = (&self.profile.analysis.waitables, self.queues());
+        let of = |&queue: &usize| {
+            let queue = found[queue];
+            let object = &all[queue.waitable as usize].object;
+            (queue.name.clone(), life(object, all.iter().map(|other| &other.object)))
+        };
+        queues.iter().map(of).collect()
     }
 
     /// The places at which a later run finds the locks for which a name stands: the locks' own places, a
@@ -339,6 +350,14 @@ impl Call {
     fn key(&self) -> (ProcessIndex, Address) {
         (self.process, self.address)
     }
+}
+
+/// Where and when an object lived: until the next one of `all` at its address.
+fn life<'a>(object: &Object, all: impl Iterator<Item = &'a Object>) -> Life {
+    let same = all
+        .filter(|other| (other.process, other.address) == (object.process, object.address) && other.born > object.born);
+    let end = same.map(|other| other.born).min().unwrap_or(Ticks(u64::MAX));
+    Life { process: object.process, address: object.address, time: object.born..end }
 }
 
 /// Whether a name of the report is a lock's own: given by the program, or a global variable's.

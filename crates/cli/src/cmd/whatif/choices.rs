@@ -1,5 +1,6 @@
 //! The locks and policies that the user asked for, in pairs that go together, and the networks.
 
+use super::super::named::queues;
 use crate::error::BadInput;
 use crate::ui;
 use baton_chip::Chip;
@@ -9,6 +10,7 @@ use baton_replay::asymmetric::{Asymmetric, Shape};
 use baton_replay::change::{Change, Meeting};
 use baton_replay::network::{self, Network};
 use baton_replay::predict::recorded;
+use baton_replay::queues::QueueKind;
 use baton_replay::run::Choice;
 use baton_replay::variant::Variants;
 use baton_sync::barrier::BARRIERS;
@@ -82,13 +84,36 @@ pub(crate) fn barriers(names: &[String], waits: &[String], chip: &Chip) -> Resul
         for &wait in &waits {
             chip.check_wait(wait).map_err(|missing| BadInput::new(format!("chip `{}`: {missing}", chip.name)))?;
             let barrier = Some(Meeting { barrier: name.to_owned(), wait });
-            let change = Change { text: format!("barrier {name}"), default: None, parts: Vec::new(), barrier };
+            let change = Change { text: format!("barrier {name}"), barrier, ..Change::default() };
             if !changes.contains(&change) {
                 changes.push(change);
             }
         }
     }
     Ok(changes)
+}
+
+/// The chip whose queue device `--device qmd` gives to a chip that has none.
+const WITH_QMD: &str = include_str!("../../../../../chips/caf16.toml");
+
+/// Gives the chip a device, unless it has one of this kind.
+pub(crate) fn with_device(mut chip: Chip, device: Option<&str>) -> Result<Chip, BadInput> {
+    let Some(device) = device else { return Ok(chip) };
+    let qmd = QueueKind::Qmd.name();
+    if device != qmd {
+        return Err(BadInput::unknown("device", device, [qmd]));
+    }
+    if queues::has_device(&chip) {
+        return Ok(chip);
+    }
+    if let Some(devices) = &chip.devices {
+        let what = format!("--device {device}: chip `{}` has devices of its own (`{}`)", chip.name, devices.kind);
+        return Err(BadInput::new(what).hint("name a chip without devices, or with a queue device"));
+    }
+    let from = Chip::from_toml_with(WITH_QMD, "caf16.toml", &[]).map_err(BadInput::new)?;
+    ui::note(format_args!("chip `{}` gets the queue device of chip `{}`", chip.name, from.name));
+    chip.devices = from.devices;
+    Ok(chip)
 }
 
 /// The chips on which each lock runs: networks, or fast and slow cores.

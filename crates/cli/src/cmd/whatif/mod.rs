@@ -19,6 +19,7 @@ pub(crate) use points::Whatif;
 use super::ends::EndsArgs;
 use super::measure;
 use super::named::changes::{self, ChangeArgs};
+use super::named::queues;
 use super::named::recorded::Recorded;
 use crate::chips::{self, ChipArgs};
 use crate::error::BadInput;
@@ -64,6 +65,9 @@ Examples:
   baton whatif before --shrink cache_lock=0.5 --split cache_lock=16 --rw svc.cpp:66=90%
   baton whatif server --shrink cache_lock=0.5 --rate 20000     throughput and latency of a server
   baton whatif before --barrier gomp,two-level,central --wait futex,pause    another barrier
+  baton whatif before --queue ring,spsc,mpmc=64      another queue, or another capacity, for a pipeline
+  baton whatif before --queue 'words=ring,default=mpmc' --wait pause,futex
+  baton whatif before --device qmd     the queues in a device of the chip, as in CAF's paper
   baton whatif before --chip chips/sample-host.toml --set core.count=8 \\
       --set core.per_cluster=8 --cpus 8 --threads 8
   baton whatif before --chip ocor64 --cpus 64 --threads 64 --lock spin-park,mcs \\
@@ -91,11 +95,8 @@ pub(crate) struct Args {
     /// Wait policies, with commas (`baton list waits`). Left out: each lock's own, as `run` has it.
     #[arg(long, value_name = "POLICIES", value_delimiter = ',')]
     wait: Vec<String>,
-    /// Barriers, with commas (`baton list barriers`): each one replaces all barriers of the
-    /// program, also those at the ends of OpenMP's constructs, with each policy of `--wait` (left
-    /// out: futex). Locks stay as they are.
-    #[arg(long, value_name = "BARRIERS", value_delimiter = ',')]
-    barrier: Vec<String>,
+    #[command(flatten)]
+    objects: ObjectArgs,
     /// Networks, with commas, each with every lock: round-robin; ocor, which marks the requests of locks that give hints and
     /// serves those first; ocor-home, ocor-both, ocor-oracle, where homes do; release-first, holder-first, oldest-first, which are
     /// ocor with another rule; age, matrix, fixed.
@@ -154,6 +155,25 @@ pub(crate) struct Args {
     /// A page with the plot.
     #[arg(long, value_name = "F")]
     html: Option<PathBuf>,
+}
+
+/// Other objects than locks in the place of the recorded ones.
+#[derive(clap::Args)]
+struct ObjectArgs {
+    /// Barriers, with commas (`baton list barriers`): each one replaces all barriers of the
+    /// program, also those at the ends of OpenMP's constructs, with each policy of `--wait` (left
+    /// out: futex). Locks stay as they are.
+    #[arg(long, value_name = "BARRIERS", value_delimiter = ',')]
+    barrier: Vec<String>,
+    /// Queues, with commas (spsc, ring, ring-single, mpmc, segments, qmd): each one replaces all queues of
+    /// the program, with its capacity (KIND=N: with N places), with each policy of `--wait` (left out: adaptive).
+    /// Or queues one by one, as one row: NAME=KIND,…,default=KIND, where NAME is a name of the report.
+    #[arg(long, value_name = "QUEUES")]
+    queue: Vec<String>,
+    /// A device that the chip gets if it has none, and the queues of the program in it. `qmd` is the queue
+    /// device of CAF's paper, with the figures of chip caf16.
+    #[arg(long, value_name = "DEVICE")]
+    device: Option<String>,
 }
 
 fn ratio(text: &str) -> Result<f64, String> {
@@ -251,14 +271,15 @@ fn predicted(args: &Args, told: Told) -> anyhow::Result<Predicted> {
         chip.cores(shape.fast + shape.slow);
     }
     let stand_in = chip.is_stand_in();
-    let chip = chip.open()?;
+    let chip = choices::with_device(chip.open()?, args.objects.device.as_deref())?;
+    let queues: Vec<String> = args.objects.queue.iter().chain(&args.objects.device).cloned().collect();
     let variants = choices::variants(args, &chip)?;
     let (names, one_by_one) = changes::sorted(&args.lock);
     // If some locks are changed, other locks are no answer to the user's question.
     let named = !(one_by_one.is_empty() && args.changes.is_empty());
-    let only_changes = names.is_empty() && (named || !args.barrier.is_empty());
-    let barriers = choices::barriers(&args.barrier, &args.wait, &chip)?;
-    if only_changes && barriers.is_empty() && !args.wait.is_empty() {
+    let only_changes = names.is_empty() && (named || !args.objects.barrier.is_empty() || !queues.is_empty());
+    let barriers = choices::barriers(&args.objects.barrier, &args.wait, &chip)?;
+    if only_changes && barriers.is_empty() && queues.is_empty() && !args.wait.is_empty() {
         let message = "--wait is for locks that serve all mutexes, and none is asked for";
         return Err(BadInput::new(message).hint("a named one has its own: --lock cache_lock=mcs:futex").into());
     }
@@ -275,7 +296,7 @@ fn predicted(args: &Args, told: Told) -> anyhow::Result<Predicted> {
     if told == Told::All {
         other_cpus(&trace, &chip, args);
     }
-    let (trace, mut changes) = changed(trace, args, &one_by_one, &chip)?;
+    let (trace, mut changes) = changed(trace, args, (&one_by_one, &queues), &chip)?;
     changes.extend(barriers);
     let alone_ns = match args.check {
         Some(runs) => measure::alone(&trace, &args.directory, runs)?,
@@ -327,8 +348,13 @@ fn fits(args: &Args, chip: &Chip) -> Result<(), BadInput> {
 }
 
 /// The changes that the user asked for, with their names looked up in the recording.
-fn changed(trace: Trace, args: &Args, one_by_one: &[String], chip: &Chip) -> Result<(Trace, Vec<Change>), BadInput> {
-    if trace.is_empty() || (one_by_one.is_empty() && args.changes.is_empty()) {
+fn changed(
+    trace: Trace,
+    args: &Args,
+    (one_by_one, queues): (&[String], &[String]),
+    chip: &Chip,
+) -> Result<(Trace, Vec<Change>), BadInput> {
+    if trace.is_empty() || (one_by_one.is_empty() && queues.is_empty() && args.changes.is_empty()) {
         return Ok((trace, Vec::new()));
     }
     let profile = Profile::of(trace);
@@ -336,6 +362,7 @@ fn changed(trace: Trace, args: &Args, one_by_one: &[String], chip: &Chip) -> Res
     let mut all: Vec<Change> =
         one_by_one.iter().map(|text| changes::one_by_one(text, chip, &recorded)).collect::<Result<_, _>>()?;
     all.extend(args.changes.changes(&recorded)?);
+    all.extend(queues::rows(queues, &args.wait, chip, &recorded)?);
     Ok((profile.trace, all))
 }
 

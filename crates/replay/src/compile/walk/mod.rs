@@ -36,6 +36,7 @@ use super::order;
 use super::rounds::{self, RoundTimes};
 use super::scale::Scale;
 use super::semaphores::Semaphores;
+use super::served::Served;
 use super::thread::{Off, RawThread, index};
 use super::tokens::Tokens;
 use super::track::Raw;
@@ -137,8 +138,15 @@ pub(crate) struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    /// Walks over the trace. `turns` are the times at which the turns of threads' loops end.
-    pub(crate) fn over(trace: &'a Trace, chip: &'a Chip, prices: &'a Prices, turns: Vec<RoundTimes>) -> Walk<'a> {
+    /// Walks over the trace. `turns` are the times at which the turns of threads' loops end; the queues
+    /// of `served` become steps of their own.
+    pub(crate) fn over(
+        trace: &'a Trace,
+        chip: &'a Chip,
+        prices: &'a Prices,
+        turns: Vec<RoundTimes>,
+        served: Served,
+    ) -> Walk<'a> {
         let state = || WalkState {
             mode: Mode::Out,
             last: 0,
@@ -179,7 +187,7 @@ impl<'a> Walk<'a> {
             started: vec![false; count],
             starts,
             by_handle: BTreeMap::new(),
-            objects: Objects::default(),
+            objects: Objects::with(served),
             tokens: Tokens::default(),
             semaphores: Semaphores::default(),
             holds: Holds::default(),
@@ -210,10 +218,7 @@ impl<'a> Walk<'a> {
         // after its post.
         self.semaphores.settle(&mut self.tokens);
         self.tokens.settle();
-        if self.objects.queues != 0 {
-            self.notes
-                .push("queues are replayed with their recorded capacities; other queues cannot be foretold".to_owned());
-        }
+        self.notes.extend(self.objects.served.note(self.objects.queues));
         self.notes.extend(self.objects.streams.note());
         let units = self.hand_over();
         let (tokens, semaphores, teams) = (&self.tokens, &self.semaphores, &self.teams);

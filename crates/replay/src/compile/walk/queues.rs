@@ -2,11 +2,14 @@
 //! queue with a capacity it makes room for the item that goes in a capacity later. So a queue is
 //! replayed as two semaphores that signal: one counts its items, the other its free places. A wait
 //! that the queue's close ended is a token that the close puts down.
+//!
+//! A queue that another one serves in the replay has steps of its own instead: puts and takes.
 
 use super::{Mode, Walk};
 use crate::compile::objects::room_of;
 use crate::compile::track::Raw;
 use crate::program::Op;
+use crate::queues::price::QueuePrice;
 use baton_trace::{Address, ProcessIndex, Stream, What};
 
 impl Walk<'_> {
@@ -15,6 +18,10 @@ impl Walk<'_> {
             return self.at_stream(id, t, what, queue.1);
         }
         self.replayability.events += 1;
+        let served = self.objects.served.at(queue.0, queue.1, t);
+        if let Some((number, _)) = served {
+            self.objects.at_queues.entry(number).or_default().step(what);
+        }
         match what {
             What::QueueCapacity { capacity, .. } => {
                 self.objects.queues += 1;
@@ -29,6 +36,14 @@ impl Walk<'_> {
                 self.wait(id, t, Mode::QueueWait(t));
             }
             What::PutWaited { gave_up, .. } | What::TakeWaited { gave_up, .. } => self.goes_on(id, t, queue, gave_up),
+            What::Put { items, .. } if let Some((number, price)) = served => {
+                self.moves(id, t, (number, price), true, items);
+                self.op(id, Op::Put(number, items));
+            }
+            What::Take { items, .. } if let Some((number, price)) = served => {
+                self.moves(id, t, (number, price), false, items);
+                self.op(id, Op::Take(number, items));
+            }
             What::Put { items, .. } => {
                 self.gap(id, t);
                 for _ in 0..items {
@@ -49,6 +64,19 @@ impl Walk<'_> {
                 self.threads[id].track.push(Raw::Signal(signal));
             }
             _ => {}
+        }
+    }
+
+    /// Ends the gap before items are moved, which contains what moving them cost. The gap behind may
+    /// contain the wake-up of a thread that waits for them, or for their places.
+    fn moves(&mut self, id: usize, t: u64, (number, price): (u32, QueuePrice), puts: bool, items: u32) {
+        let at = self.objects.at_queues.entry(number).or_default();
+        let awaited = (if puts { at.starving } else { at.blocked }) != 0;
+        self.states[id].priced += price.of(puts, items, (at.depth, self.objects.served.capacity(number)), awaited);
+        at.depth = if puts { at.depth + u64::from(items) } else { at.depth.saturating_sub(u64::from(items)) };
+        self.gap(id, t);
+        if awaited {
+            self.states[id].woke = self.chip.os.futex.wake.0;
         }
     }
 
