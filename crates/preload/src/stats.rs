@@ -3,6 +3,7 @@
 
 use crate::base::message::{self, Subject};
 use crate::config::{Config, Each, Locks};
+use crate::events::choices;
 use crate::posix::mutex::lock_by_place;
 use crate::posix::stall_watch;
 use crate::thread::callbacks::Callbacks;
@@ -56,6 +57,7 @@ pub static CALLBACKS: Callbacks = Callbacks { after_fork_in_child, ..Callbacks::
 /// Lets a fork's child write its own line at its exit, or no line if children are not followed.
 fn after_fork_in_child() {
     WRITTEN.store(false, Relaxed);
+    choices::forget();
     // SAFETY: null, or a leaked box.
     if unsafe { SETTINGS.load(Relaxed).as_ref() }.is_some_and(|settings| !settings.follow) {
         SETTINGS.store(core::ptr::null_mut(), Relaxed);
@@ -124,9 +126,11 @@ fn line(settings: &StatsLine) -> String {
         json_string(&mut line, &place.to_string());
         let _ = write!(line, ",\"mutexes\":{mutexes}}}");
     }
+    let (as_asked, kept) = choices::counts();
+    let _ = write!(line, "],\"queues\":{as_asked},\"queues_kept\":{kept}");
     let _ = writeln!(
         line,
-        "],\"condition_waits\":{},\"moved\":{},\"refused_condition_waits\":{},\"openmp\":{},\"barrier_waits\":{},\"put_to_sleep\":{}}}",
+        ",\"condition_waits\":{},\"moved\":{},\"refused_condition_waits\":{},\"openmp\":{},\"barrier_waits\":{},\"put_to_sleep\":{}}}",
         sum(|counts| &counts.condition_waits),
         sum(|counts| &counts.moved),
         sum(|counts| &counts.refused_waits),

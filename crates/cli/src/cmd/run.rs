@@ -7,8 +7,10 @@ use crate::ui;
 use anyhow::Context;
 use baton_host::launch::choice::{self, Choice};
 use baton_host::launch::messages::{self, Messages};
-use baton_host::launch::{child, exec::Exec, library, program, stats};
+use baton_host::launch::stats::{self, Stats};
+use baton_host::launch::{child, exec::Exec, library, program};
 use baton_sync::lock::assign;
+use baton_sync::queue::chosen::Asked;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -27,12 +29,14 @@ Examples:
   baton run --lock ticket --wait umwait,pause -- ./app       umwait, or pause where there is none
   baton run --lock mcs --wait pause --keep-spinning -- ./app
   baton run --lock clh --stats counters.json -- make -j4
+  baton run --queue ring -- ./app            the program's `Choice` queues as rings (baton-sync)
+  baton run --queue mpmc=64 -- ./app         … with 64 places, whatever the program asked for
   baton run --openmp baton --barrier two-level --lock mcs -- ./app     OpenMP, by Baton's runtime")]
 pub(crate) struct Args {
     /// The lock that stands in for pthread mutexes (`baton list locks`). Or locks one by one: NAME=LOCK,…,default=LOCK, where a name
     /// is a global, a function that makes or takes the mutex, or FILE:LINE, and LOCK may be glibc or have its wait policy behind
     /// a colon. What is not named stays glibc's. With --openmp: the lock of critical sections, omp_lock_t and task queues.
-    /// [default: spin-park; with --openmp: adaptive]
+    /// [default: spin-park; with --queue: glibc; with --openmp: adaptive]
     #[arg(long)]
     lock: Option<String>,
     /// How its waiters wait (`baton list waits`); several with commas: the first one that this machine has.
@@ -43,6 +47,10 @@ pub(crate) struct Args {
     /// With --openmp: the barrier of OpenMP teams [default: gomp].
     #[arg(long)]
     barrier: Option<String>,
+    /// The queue of a Rust program whose queues are of kind `Choice` (baton-sync): spsc, ring, ring-single, mpmc or segments;
+    /// with a capacity behind it, as in ring=64. Mutexes stay glibc's without --lock.
+    #[arg(long, value_name = "QUEUE", conflicts_with = "openmp")]
+    queue: Option<String>,
     /// Serve a program of `gcc -fopenmp` or `clang -fopenmp` by this OpenMP runtime instead of its own; `baton` is the only one.
     /// Pthread mutexes and barriers stay glibc's then.
     #[arg(long, value_name = "RUNTIME", conflicts_with_all = ["keep_spinning", "stats"])]
@@ -71,7 +79,8 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         let names = Names { runtime, lock, barrier, wait, tasks };
         return openmp::run(&names, args.program);
     }
-    let lock = args.lock.as_deref().unwrap_or("spin-park");
+    let queue = args.queue.as_deref().map(queue).transpose()?;
+    let lock = args.lock.as_deref().unwrap_or(if queue.is_some() { "default=glibc" } else { "spin-park" });
     let all = match assign::is_assignment(lock) {
         false => Some(choice::check(lock, args.wait.as_deref())?),
         true => None,
@@ -111,6 +120,9 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
             ));
         }
     }
+    if let Some(queue) = queue {
+        exec.set("BATON_QUEUE", queue);
+    }
     let crowd = choices.iter().find(|choice| choice.only_spins()).map(Choice::crowd);
     let messages = Messages::begin(|text| ui::warn(text))?;
     exec.set(messages::VARIABLE, messages.name());
@@ -131,6 +143,7 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
             ));
         }
     }
+    no_queue(queue, &left);
     if !left.iter().any(|process| process.pid == end.pid) {
         ui::warn(match end.violently() {
             Some(how) => format!("the program left no counters, as it was ended by {how}"),
@@ -138,6 +151,31 @@ pub(crate) fn run(args: Args) -> anyhow::Result<ExitCode> {
         });
     }
     Ok(end.exit())
+}
+
+/// Checks the value of `--queue`.
+fn queue(text: &str) -> Result<&str, BadInput> {
+    if text.trim() == "qmd" {
+        return Err(BadInput::new("--queue qmd: the queue lies in a device that no machine of today has")
+            .hint("`baton whatif DIR --device qmd` foretells it for a recorded program"));
+    }
+    Asked::parse(text).map_err(|why| BadInput::new(format!("--queue {text}: {why}")))?;
+    Ok(text)
+}
+
+/// Says so if the user asked for a queue and no process made one that is as asked.
+fn no_queue(queue: Option<&str>, left: &[Stats]) {
+    let Some(queue) = queue.filter(|_| !left.is_empty()) else { return };
+    let sum = |count: fn(&Stats) -> u64| left.iter().map(count).sum::<u64>();
+    match (sum(|process| process.queues), sum(|process| process.queues_kept)) {
+        (0, 0) => ui::warn(format_args!(
+            "--queue {queue}: the program made no queue of kind `Choice` (baton-sync): nothing was replaced"
+        )),
+        (0, kept) => ui::warn(format_args!(
+            "--queue {queue}: nothing was replaced: {kept} queues have several senders or receivers, which it does not serve"
+        )),
+        _ => {}
+    }
 }
 
 /// The file of counters: the user's file, or a temporary one.

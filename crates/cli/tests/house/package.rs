@@ -86,6 +86,7 @@ fn programs_are_built_with_the_packages() {
     assert_eq!(indexed, "2 files, 7 words, 4 different ones\n3 two\n2 four\n1 one\n1 three\n");
 
     a_profile_names_the_slow_stage(&target().join("debug/stages"));
+    a_user_chooses_the_queues(&target().join("debug/stages"), &target().join("debug/index"));
 
     build("examples/rust");
     let text = "one two\nthree two one\nfour two";
@@ -153,6 +154,31 @@ fn a_profile_names_the_slow_stage(stages: &Path) {
     let told = text.lines().find(|line| line.starts_with("slow stage:")).unwrap_or_else(|| panic!("{text}"));
     assert!(told.contains("works takes from"), "{text}");
     other_queues_are_foretold(folder.path());
+}
+
+/// The sum of the squares of 0 to 9 comes out whatever the two queues are. The queues of `index` cannot be
+/// chosen.
+fn a_user_chooses_the_queues(stages: &Path, index: &Path) {
+    let folder = tempfile::tempdir().unwrap();
+    let baton = common::installed().join("bin/baton");
+    let run = |queue: &str, program: &Path, arguments: &[&str]| {
+        let mut run = Command::new(&baton);
+        run.current_dir(folder.path()).args(["run", "--queue", queue, "--"]).arg(program).args(arguments);
+        let output = run.output().unwrap();
+        let [out, error] = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap());
+        (output.status.code(), out, error)
+    };
+    for queue in ["spsc", "ring", "ring-single=3", "mpmc=1", "segments"] {
+        let (code, out, error) = run(queue, stages, &["10", "1"]);
+        assert_eq!((code, out.as_str()), (Some(0), "285\n"), "{error}");
+        assert!(error.contains("; 2 queues are as asked"), "{error}");
+    }
+    let (code, _, error) = run("ring", index, &[".", "1"]);
+    assert!(code == Some(0) && error.contains("made no queue of kind `Choice`"), "{error}");
+    for (queue, says) in [("qmd", "lies in a device"), ("rong", "expected spsc, ring"), ("ring=0", "holds 1 to")] {
+        let (code, out, error) = run(queue, stages, &["10", "1"]);
+        assert!(code == Some(2) && out.is_empty() && error.contains(says), "{error}");
+    }
 }
 
 /// No queue makes the pipeline faster, whose middle thread sleeps: the sleeps take more than 95 ms.

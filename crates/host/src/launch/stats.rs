@@ -29,6 +29,11 @@ pub struct Stats {
     pub passed_through: BTreeMap<String, u64>,
     /// Each place that the user asked for, if only some mutexes are replaced.
     pub places: Vec<Settled>,
+    /// Queues of the library whose algorithm is as the user asked.
+    pub queues: u64,
+    /// Queues of the library that the user may choose, and that stayed as the program has them: the
+    /// algorithm does not serve their threads.
+    pub queues_kept: u64,
     /// Waits on condition variables that could not be carried out.
     pub refused_condition_waits: u64,
     /// Whether spinning waiters were put to sleep.
@@ -53,9 +58,10 @@ impl Stats {
         self.served + self.spare + self.passed_through.values().sum::<u64>()
     }
 
-    /// Whether the process is worth a sentence: it took a mutex, or a wait had to be refused.
+    /// Whether the process is worth a sentence: it took a mutex, or made a queue that can be chosen, or a
+    /// wait had to be refused.
     fn counts(&self) -> bool {
-        self.acquisitions() > 0 || self.refused_condition_waits > 0
+        self.acquisitions() > 0 || self.refused_condition_waits > 0 || self.queues + self.queues_kept > 0
     }
 
     /// The counters as one sentence.
@@ -75,6 +81,13 @@ impl Stats {
         }
         for (why, n) in self.passed_through.iter().filter(|(_, n)| **n > 0) {
             text += &format!("; {n} stayed glibc's ({})", why.replace('_', "-"));
+        }
+        if self.queues > 0 {
+            text += &format!("; {} queues are as asked", self.queues);
+        }
+        if self.queues_kept > 0 {
+            text +=
+                &format!("; {} queues stayed as they were, as the kind does not serve their threads", self.queues_kept);
         }
         if self.put_to_sleep {
             text += "; its waiters were put to sleep, as it made no progress";
@@ -139,6 +152,9 @@ mod tests {
             stats[0].sentence(),
             "pigz [71]: mcs (pause) served 10 of 12 mutex acquisitions, 5 threads; 2 stayed glibc's (process-shared)"
         );
+        let queues = Stats { queues: 2, queues_kept: 1, ..stats[0].clone() }.sentence();
+        let says = "; 2 queues are as asked; 1 queues stayed as they were, as the kind does not serve their threads";
+        assert_eq!(queues, format!("{}{says}", stats[0].sentence()));
         let asleep = Stats { put_to_sleep: true, ..stats[0].clone() }.sentence();
         assert_eq!(asleep, format!("{}; its waiters were put to sleep, as it made no progress", stats[0].sentence()));
         let idle = |pid| Stats { pid, program: "sh".to_owned(), ..Stats::default() };

@@ -13,6 +13,7 @@
 //! | `locks`, `objects`, `futexes`, `outside`, `threads`, `teams` | one function for each thing that happens |
 //! | `sites` | call sites, and the stacks of contended ones |
 //! | `queues`, `library_locks` | queues and locks of `baton-sync`, and who waits at them |
+//! | [`choices`] | queues of `baton-sync` that the user of the program chooses |
 //! | `markers` | the program's own markers and regions of interest |
 //! | [`affinity`] | on which CPUs threads may run |
 //! | `told` | objects of which the trace says something already |
@@ -24,6 +25,7 @@
 //! | `modules` | which object files are loaded where |
 
 pub mod affinity;
+pub mod choices;
 mod cost;
 mod futexes;
 mod libc_locks;

@@ -23,6 +23,7 @@
 //! or a [`Deadline`].
 
 mod barrier;
+mod choice;
 mod condvar;
 #[cfg(any(test, feature = "deadlocks"))]
 pub mod deadlocks;
@@ -48,6 +49,7 @@ pub use crate::queue::channel::{NotReceived, NotSent};
 pub use barrier::Barrier;
 pub use baton_machine::units::Nanos;
 pub use baton_machine::{Clock, Deadline, Wait};
+pub use choice::{Choice, Choosable};
 pub use condvar::Condvar;
 pub use lend::{Items, Room};
 /// The crate whose guards the mutexes and reader-writer locks have.

@@ -16,16 +16,16 @@ use std::sync::Arc;
 
 /// The queue, which the profiler sees with the feature `record`.
 #[cfg(not(feature = "record"))]
-type Seen<Q> = Q;
+pub(super) type Seen<Q> = Q;
 #[cfg(feature = "record")]
-type Seen<Q> = super::record::Recorded<Q>;
+pub(super) type Seen<Q> = super::record::Recorded<Q>;
 
 #[cfg(not(feature = "record"))]
-fn seen<Q>(queue: Q) -> Seen<Q> {
+pub(super) fn seen<Q>(queue: Q) -> Seen<Q> {
     queue
 }
 #[cfg(feature = "record")]
-fn seen<Q>(queue: Q) -> Seen<Q> {
+pub(super) fn seen<Q>(queue: Q) -> Seen<Q> {
     Seen::by(queue)
 }
 
@@ -38,6 +38,12 @@ pub trait Kind: sealed::Sealed + 'static {
     type Bell: Bell<Native>;
     /// Whether the queue keeps its high-water mark.
     const MARKED: bool = false;
+
+    /// Creates an empty queue for exactly `capacity` items.
+    #[doc(hidden)]
+    fn make<T: Send + 'static>(capacity: usize) -> Result<Self::Queue<T>, BadBound> {
+        Self::Queue::exactly(capacity)
+    }
 }
 
 /// A kind of queue whose sender can be cloned.
@@ -65,6 +71,10 @@ impl<K: Kind> Kind for Watched<K> {
     type Queue<T: Send + 'static> = K::Queue<T>;
     type Bell = watched::Watched<Native, News>;
     const MARKED: bool = true;
+
+    fn make<T: Send + 'static>(capacity: usize) -> Result<K::Queue<T>, BadBound> {
+        K::make(capacity)
+    }
 }
 impl<K: ManySenders> ManySenders for Watched<K> {}
 impl<K: ManyReceivers> ManyReceivers for Watched<K> {}
@@ -76,7 +86,7 @@ impl<K: Boundless> Boundless for Watched<K> {
     }
 }
 
-mod sealed {
+pub(super) mod sealed {
     pub trait Sealed {}
 }
 
@@ -238,7 +248,7 @@ pub fn queue_of<T: Send + 'static, K: Kind>(capacity: usize) -> Result<Ends<T, K
 /// # Errors
 /// Fails if the capacity is 0 or more than 2^30.
 pub fn queue_with<T: Send + 'static, K: Kind, W: WaitPolicy>(capacity: usize) -> Result<Ends<T, K, W>, BadBound> {
-    Ok(ends_of(K::Queue::exactly(capacity)?))
+    Ok(ends_of(K::make(capacity)?))
 }
 
 /// Makes a queue for any number of items, whose threads wait by [`Adaptive`]. A send fails only if the

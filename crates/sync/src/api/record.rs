@@ -9,6 +9,7 @@
 use crate::queue::lend::{Lends, Places};
 use crate::queue::{BadBound, ExactQueue, News, QueueError, QueueInfo, RawQueue};
 use baton_machine::{Native, Wait};
+use core::cell::Cell;
 use core::ffi::{CStr, c_void};
 use core::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
@@ -67,7 +68,13 @@ struct Place {
 const NONE: *mut c_void = core::ptr::without_provenance_mut(1);
 
 static QUEUES: Place = Place { at: AtomicPtr::new(core::ptr::null_mut()), name: c"baton_preload_queue" };
+static CHOICES: Place = Place { at: AtomicPtr::new(core::ptr::null_mut()), name: c"baton_preload_choice" };
 static LOCKS: Place = Place { at: AtomicPtr::new(core::ptr::null_mut()), name: c"baton_preload_lock" };
+
+std::thread_local! {
+    /// Whether the thread looks for a recorder. It has no destructor and is made without allocation.
+    static SEARCHES: Cell<bool> = const { Cell::new(false) };
+}
 
 impl Place {
     /// Tells the recorder, if there is one.
@@ -92,14 +99,17 @@ impl Place {
     }
 
     /// Looks for the recorder. A lock that the search itself takes finds none, for the allocator of a
-    /// program may use a lock of this crate.
+    /// program may use a lock of this crate. Several threads may search at the same time.
     #[cold]
     fn look(&self) -> *mut c_void {
-        self.at.store(NONE, Relaxed);
+        if SEARCHES.replace(true) {
+            return NONE;
+        }
         // SAFETY: the name ends with a zero byte.
         let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, self.name.as_ptr()) };
         let found = if found.is_null() { NONE } else { found };
         self.at.store(found, Relaxed);
+        SEARCHES.set(false);
         found
     }
 }
@@ -108,6 +118,26 @@ impl Place {
 #[inline(always)]
 pub(super) fn lock(told: Told, lock: usize, mode: u64) {
     LOCKS.tell(told as u32, lock, mode);
+}
+
+/// What became of a choice of the program's user. The preload library (`events::choices`) has the same
+/// numbers.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Choice {
+    /// A queue is as the user asked.
+    Chosen = 0,
+    /// A queue stays as the program has it.
+    Kept = 1,
+}
+
+/// Tells `baton run` what became of a choice. Returns false if `baton run` does not run the program.
+pub(super) fn choice(choice: Choice) -> bool {
+    let mut at = CHOICES.at.load(Relaxed);
+    if at.is_null() {
+        at = CHOICES.look();
+    }
+    CHOICES.call(at, choice as u32, 0, 0);
+    at != NONE
 }
 
 /// A queue that is recorded while the program is profiled.

@@ -3,6 +3,7 @@
 //! Items pass through [`Slot`](baton_machine::Slot)s, so that a model checker sees races on them.
 
 pub mod channel;
+pub mod chosen;
 mod item;
 pub mod lend;
 pub mod watched;

@@ -2,8 +2,9 @@
 //! queue full, and the thread behind it finds its queue empty.
 //!
 //! `baton profile -- stages ITEMS MICROSECONDS`
+//! `baton run --queue ring -- stages ITEMS MICROSECONDS`
 
-use baton_sync::{OneToOne, queue_of};
+use baton_sync::{Choice, OneToOne, queue_of};
 use std::process::ExitCode;
 use std::thread::{Builder, sleep};
 use std::time::Duration;
@@ -14,8 +15,8 @@ fn main() -> ExitCode {
         eprintln!("usage: stages ITEMS MICROSECONDS");
         return ExitCode::from(2);
     };
-    let (mut tasks, todo) = queue_of::<u64, OneToOne>(4).expect("4 is a capacity");
-    let (mut results, done) = queue_of::<u64, OneToOne>(8).expect("8 is a capacity");
+    let (mut tasks, todo) = queue_of::<u64, Choice<OneToOne>>(4).expect("4 is a capacity");
+    let (mut results, done) = queue_of::<u64, Choice<OneToOne>>(8).expect("8 is a capacity");
     let reads = Builder::new().name("reads".to_owned());
     let reads = reads.spawn(move || (0..items).for_each(|item| tasks.send(item).expect("a stage takes them")));
     let works = Builder::new().name("works".to_owned()).spawn(move || {
