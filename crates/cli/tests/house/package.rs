@@ -86,6 +86,7 @@ fn programs_are_built_with_the_packages() {
     assert_eq!(indexed, "2 files, 7 words, 4 different ones\n3 two\n2 four\n1 one\n1 three\n");
 
     a_profile_names_the_slow_stage(&target().join("debug/stages"));
+    a_profile_shows_other_objects(&target().join("debug/meets"));
     a_user_chooses_the_queues(&target().join("debug/stages"), &target().join("debug/index"));
 
     build("examples/rust");
@@ -115,6 +116,7 @@ fn a_profile_shows_the_locks(words: &Path) {
         lock.unwrap_or_else(|| panic!("no lock {name}: {locks:?}"))["acquisitions"].as_u64().unwrap()
     };
     assert_eq!((taken("LOG"), taken("COUNTS")), (6, 5), "{locks:?}");
+    assert!((1..=4).contains(&taken("GREETING")), "the first thread runs it, others may wait: {locks:?}");
 }
 
 /// The middle thread of three sleeps for a millisecond an item. So the queue before it is full, the one
@@ -154,6 +156,34 @@ fn a_profile_names_the_slow_stage(stages: &Path) {
     let told = text.lines().find(|line| line.starts_with("slow stage:")).unwrap_or_else(|| panic!("{text}"));
     assert!(told.contains("works takes from"), "{text}");
     other_queues_are_foretold(folder.path());
+}
+
+/// Two threads wait for the first one, which sleeps 50 ms and then 50 ms more before it comes to the
+/// barrier as the last one. All this is known from the program alone.
+fn a_profile_shows_other_objects(meets: &Path) {
+    let folder = tempfile::tempdir().unwrap();
+    let report = profiled(folder.path(), meets, &["50"]);
+    let objects = report["waitables"].as_array().unwrap();
+    let [condition, semaphore, barrier] = ["CHANGED", "PERMITS", "MEETING"].map(|name| {
+        let object = objects.iter().find(|object| object["name"].as_str().unwrap().contains(name));
+        object.unwrap_or_else(|| panic!("no object {name}: {objects:?}"))
+    });
+    let kinds = [condition, semaphore, barrier].map(|object| object["kind"].as_str().unwrap());
+    assert_eq!(kinds, ["condition", "semaphore", "barrier"]);
+    let counts =
+        [condition, semaphore].map(|object| [&object["waits"], &object["signals"]].map(|n| n.as_u64().unwrap()));
+    assert_eq!(counts, [[1, 1], [1, 1]], "{condition} {semaphore}");
+    assert_eq!((barrier["waits"].as_u64(), barrier["rounds"].as_u64()), (Some(3), Some(1)), "{barrier}");
+    let waits = |thread: &str| {
+        let threads = report["threads"].as_array().unwrap();
+        let thread = threads.iter().find(|one| one["name"] == thread).unwrap_or_else(|| panic!("{threads:?}"));
+        ["semaphore_ns", "condition_ns", "barrier_ns"].iter().map(|key| thread[key].as_u64().unwrap()).sum::<u64>()
+    };
+    for thread in ["permitted", "notified"] {
+        assert!(waits(thread) > 90_000_000, "{thread} waited for {} ns", waits(thread));
+    }
+    let twice = objects.iter().find(|object| object["kind"] == "futex" && object["waits"] != 0);
+    assert!(twice.is_none(), "a wait is told twice: {twice:?}");
 }
 
 /// The sum of the squares of 0 to 9 comes out whatever the two queues are. The queues of `index` cannot be

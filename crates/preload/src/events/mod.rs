@@ -12,7 +12,7 @@
 //! | `post` | writing an event down |
 //! | `locks`, `objects`, `futexes`, `outside`, `threads`, `teams` | one function for each thing that happens |
 //! | `sites` | call sites, and the stacks of contended ones |
-//! | `queues`, `library_locks` | queues and locks of `baton-sync`, and who waits at them |
+//! | `queues`, `library_locks`, `library_objects` | objects of `baton-sync`, and who waits at them |
 //! | [`choices`] | queues of `baton-sync` that the user of the program chooses |
 //! | `markers` | the program's own markers and regions of interest |
 //! | [`affinity`] | on which CPUs threads may run |
@@ -30,6 +30,7 @@ mod cost;
 mod futexes;
 mod libc_locks;
 mod library_locks;
+mod library_objects;
 mod life;
 mod locks;
 mod markers;

@@ -1,6 +1,7 @@
 //! A barrier with a wait policy.
 
 use super::policy::{Adaptive, WaitPolicy};
+use super::seen::{self, Object};
 use crate::barrier::{RawBarrier, central::Central};
 use baton_machine::Native;
 use core::marker::PhantomData;
@@ -39,7 +40,10 @@ impl<W: WaitPolicy> Barrier<W> {
     /// a thread that left ([`Barrier::leave`]).
     #[inline]
     pub fn wait(&self) -> bool {
-        self.raw.wait(0, W::WAIT)
+        seen::object(self, Object::Arrives, 0);
+        let chosen = self.raw.wait(0, W::WAIT);
+        seen::object(self, Object::Leaves, u64::from(chosen));
+        chosen
     }
 
     /// Arrives without waiting, and takes no part in later meetings. Returns false if all threads

@@ -1,6 +1,7 @@
 //! A condition variable that works with the mutexes of every lock of this crate.
 
 use super::policy::{Adaptive, WaitPolicy, after};
+use super::seen::{self, Object};
 use crate::event::chain::Chain;
 use crate::event::{Ended, RawEvent};
 use crate::nodes::Node;
@@ -87,15 +88,20 @@ impl<W: WaitPolicy> Condvar<W> {
     ) -> Ended {
         let node = Node::new();
         let aborts = Aborts;
+        // SAFETY: the mutex is only asked for its address.
+        let mutex = core::ptr::from_ref(unsafe { MutexGuard::mutex(guard).raw() }).addr();
+        seen::object(self, Object::ConditionWaits, mutex as u64);
         // SAFETY: the node is alive and used for nothing else until `leave`: a panic before `leave`
         // ends the program.
         unsafe { self.event.join(&node, W::WAIT) };
         let (notified, rest) = MutexGuard::unlocked(guard, || {
             // SAFETY: this thread has put the node into the event, and leaves once.
-            unsafe {
+            let left = unsafe {
                 let _ = Chain::sleep_at(&node, W::WAIT, deadline);
                 self.event.leave(&node, W::WAIT)
-            }
+            };
+            seen::object(self, if left.0 { Object::ConditionWoken } else { Object::ConditionExpired }, 0);
+            left
         });
         core::mem::forget(aborts);
         Chain::wake_next(rest, W::WAIT);
@@ -104,11 +110,13 @@ impl<W: WaitPolicy> Condvar<W> {
 
     /// Wakes the thread that has waited longest, if there is one.
     pub fn notify_one(&self) {
+        seen::object(self, Object::Notifies, 0);
         self.event.notify_one(W::WAIT);
     }
 
     /// Wakes all waiting threads, one after another.
     pub fn notify_all(&self) {
+        seen::object(self, Object::NotifiesAll, 0);
         self.event.notify_all(W::WAIT);
     }
 }

@@ -1,6 +1,7 @@
 //! An initialization with a wait policy.
 
 use super::policy::{Adaptive, WaitPolicy, after};
+use super::seen::{self, Mode};
 use crate::once::{Once as Raw, Poisoned};
 use baton_machine::{Deadline, Native};
 use core::marker::PhantomData;
@@ -24,6 +25,43 @@ pub struct Once<W = Adaptive> {
     wait: PhantomData<fn() -> W>,
 }
 
+/// A call of an initialization that is recorded. It is told as a lock that the thread which runs the
+/// initialization holds, and for which other threads wait. `None`: the call is not told.
+struct Call<'a, W: WaitPolicy> {
+    once: Option<&'a Once<W>>,
+    holds: bool,
+}
+
+impl<W: WaitPolicy> Call<'_, W> {
+    #[inline(always)]
+    fn of(once: &Once<W>) -> Call<'_, W> {
+        let once = (cfg!(feature = "record") && !once.raw.is_done()).then_some(once);
+        if let Some(once) = once {
+            seen::waits(once, Mode::Mutex);
+        }
+        Call { once, holds: false }
+    }
+
+    /// The thread is about to run the initialization, or has waited for another one that ran it.
+    #[inline(always)]
+    fn runs(&mut self) {
+        if let Some(once) = self.once.filter(|_| !self.holds) {
+            seen::got(once, Mode::Mutex);
+            self.holds = true;
+        }
+    }
+}
+
+impl<W: WaitPolicy> Drop for Call<'_, W> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        self.runs();
+        if let Some(once) = self.once {
+            seen::releases(once, Mode::Mutex);
+        }
+    }
+}
+
 impl<W: WaitPolicy> Once<W> {
     /// Creates an initialization that no thread has begun.
     pub const fn new() -> Self {
@@ -41,7 +79,13 @@ impl<W: WaitPolicy> Once<W> {
     /// Panics if `init` panicked in an earlier call.
     #[inline]
     pub fn call_once(&self, init: impl FnOnce()) {
-        if let Err(poisoned) = self.raw.call(W::WAIT, init) {
+        let mut call = Call::of(self);
+        let called = self.raw.call(W::WAIT, || {
+            call.runs();
+            init();
+        });
+        drop(call);
+        if let Err(poisoned) = called {
             panic!("{poisoned}");
         }
     }
@@ -50,7 +94,11 @@ impl<W: WaitPolicy> Once<W> {
     /// true in that case.
     #[inline]
     pub fn call_once_force(&self, init: impl FnOnce(bool)) {
-        self.raw.call_anyway(W::WAIT, init);
+        let mut call = Call::of(self);
+        self.raw.call_anyway(W::WAIT, |poisoned| {
+            call.runs();
+            init(poisoned);
+        });
     }
 
     /// Whether the initialization is done.

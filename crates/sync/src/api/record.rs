@@ -55,6 +55,41 @@ pub(super) enum Told {
     Tried = 5,
 }
 
+/// What is told of another object. The preload library (`events::library_objects`) has the same
+/// numbers.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub(super) enum Object {
+    /// The thread is about to wait for a condition variable; the number is the mutex's address.
+    ConditionWaits = 0,
+    /// The thread's wait for a condition variable ended with a notification.
+    ConditionWoken = 1,
+    /// The thread's wait for a condition variable ended at its deadline.
+    ConditionExpired = 2,
+    /// The thread is about to notify one waiter.
+    Notifies = 3,
+    /// The thread is about to notify all waiters.
+    NotifiesAll = 4,
+    /// The thread took a permit without a wait.
+    PermitTaken = 5,
+    /// The thread is about to wait for a permit.
+    PermitWaits = 6,
+    /// The wait ended with a permit.
+    PermitGot = 7,
+    /// The wait ended without a permit.
+    PermitGaveUp = 8,
+    /// A try found no permit.
+    PermitTried = 9,
+    /// The thread is about to give a permit.
+    PermitGiven = 10,
+    /// The thread is about to wait at a barrier.
+    Arrives = 11,
+    /// The thread leaves a barrier; the number is 1 for the thread that was chosen.
+    Leaves = 12,
+    /// The thread has given a permit, and woken a thread that waited for one.
+    PermitWasGiven = 13,
+}
+
 /// A function of the preload library: what happened, the object's address, and a number.
 type Recorder = unsafe extern "C" fn(u32, usize, u64);
 
@@ -68,6 +103,7 @@ struct Place {
 const NONE: *mut c_void = core::ptr::without_provenance_mut(1);
 
 static QUEUES: Place = Place { at: AtomicPtr::new(core::ptr::null_mut()), name: c"baton_preload_queue" };
+static OBJECTS: Place = Place { at: AtomicPtr::new(core::ptr::null_mut()), name: c"baton_preload_object" };
 static CHOICES: Place = Place { at: AtomicPtr::new(core::ptr::null_mut()), name: c"baton_preload_choice" };
 static LOCKS: Place = Place { at: AtomicPtr::new(core::ptr::null_mut()), name: c"baton_preload_lock" };
 
@@ -118,6 +154,12 @@ impl Place {
 #[inline(always)]
 pub(super) fn lock(told: Told, lock: usize, mode: u64) {
     LOCKS.tell(told as u32, lock, mode);
+}
+
+/// Tells what happens to another object.
+#[inline(always)]
+pub(super) fn object(told: Object, object: usize, number: u64) {
+    OBJECTS.tell(told as u32, object, number);
 }
 
 /// What became of a choice of the program's user. The preload library (`events::choices`) has the same

@@ -1,7 +1,32 @@
-//! What the mutexes and reader-writer locks tell `baton profile`, with the feature `record`; nothing
+//! What the library's objects, besides queues, tell `baton profile` with the feature `record`; nothing
 //! without it.
 
+pub(super) use super::record::Object;
 use super::record::{self, Told};
+
+/// Tells what happens to an object that is no lock.
+#[inline(always)]
+pub(super) fn object<O>(object: &O, told: Object, number: u64) {
+    if cfg!(feature = "record") {
+        record::object(told, core::ptr::from_ref(object).addr(), number);
+    }
+}
+
+/// Tells that the thread is about to wait for a lock, which [`got`] ends.
+#[inline(always)]
+pub(super) fn waits<L>(lock: &L, mode: Mode) {
+    if cfg!(feature = "record") {
+        tell(lock, Told::Waits, mode);
+    }
+}
+
+/// Tells that the thread's wait ended with the lock.
+#[inline(always)]
+pub(super) fn got<L>(lock: &L, mode: Mode) {
+    if cfg!(feature = "record") {
+        tell(lock, Told::Got, mode);
+    }
+}
 
 /// How a lock is taken.
 #[derive(Clone, Copy)]

@@ -1,6 +1,7 @@
 //! A semaphore with a wait policy.
 
 use super::policy::{Adaptive, WaitPolicy, after};
+use super::seen::{self, Object};
 use crate::semaphore::{RawSemaphore, flagged::Flagged};
 use baton_machine::{Deadline, Native};
 use core::marker::PhantomData;
@@ -49,19 +50,24 @@ impl<W: WaitPolicy> Semaphore<W> {
     /// Waits for a permit and takes it.
     #[inline]
     pub fn acquire(&self) -> Permit<'_, W> {
-        self.raw.take(W::WAIT);
+        self.taken(|| {
+            self.raw.take(W::WAIT);
+            true
+        });
         Permit(self)
     }
 
     /// Takes a permit if there is one.
     #[inline]
     pub fn try_acquire(&self) -> Option<Permit<'_, W>> {
-        self.raw.try_take().then(|| Permit(self))
+        let taken = self.raw.try_take();
+        seen::object(self, if taken { Object::PermitTaken } else { Object::PermitTried }, 0);
+        taken.then(|| Permit(self))
     }
 
     /// Waits for a permit and takes it, or gives up at `deadline`.
     pub fn try_acquire_until(&self, deadline: Deadline) -> Option<Permit<'_, W>> {
-        self.raw.take_until(W::WAIT, Some(deadline)).then(|| Permit(self))
+        self.taken(|| self.raw.take_until(W::WAIT, Some(deadline))).then(|| Permit(self))
     }
 
     /// [`Semaphore::try_acquire_until`] with the deadline `timeout` from now.
@@ -72,7 +78,27 @@ impl<W: WaitPolicy> Semaphore<W> {
     /// Adds a permit that was not taken before. Returns false if there are 2^31 - 1 already.
     #[inline]
     pub fn post(&self) -> bool {
-        self.raw.try_post(W::WAIT)
+        seen::object(self, Object::PermitGiven, 0);
+        let posted = self.raw.try_post(W::WAIT);
+        seen::object(self, Object::PermitWasGiven, 0);
+        posted
+    }
+
+    /// Takes a permit by `wait`. A semaphore that is recorded is tried first, to tell whether the thread
+    /// waits. Returns whether the thread has a permit.
+    #[inline(always)]
+    fn taken(&self, wait: impl FnOnce() -> bool) -> bool {
+        if !cfg!(feature = "record") {
+            return wait();
+        }
+        if self.raw.try_take() {
+            seen::object(self, Object::PermitTaken, 0);
+            return true;
+        }
+        seen::object(self, Object::PermitWaits, 0);
+        let got = wait();
+        seen::object(self, if got { Object::PermitGot } else { Object::PermitGaveUp }, 0);
+        got
     }
 }
 
