@@ -65,7 +65,7 @@ Examples:
   baton whatif before --shrink cache_lock=0.5 --split cache_lock=16 --rw svc.cpp:66=90%
   baton whatif server --shrink cache_lock=0.5 --rate 20000     throughput and latency of a server
   baton whatif before --barrier gomp,two-level,central --wait futex,pause    another barrier
-  baton whatif before --queue ring,spsc,mpmc=64      another queue, or another capacity, for a pipeline
+  baton whatif before --queue ring,spsc,mpmc=64      another queue or capacity for a pipeline
   baton whatif before --queue 'words=ring,default=mpmc' --wait pause,futex
   baton whatif before --device qmd     the queues in a device of the chip, as in CAF's paper
   baton whatif before --chip chips/sample-host.toml --set core.count=8 \\
