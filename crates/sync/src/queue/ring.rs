@@ -43,7 +43,7 @@ impl Threads for Many {
         bulk: true,
         device: false,
         counted: Counted { instructions: 69.0, accesses: 12 },
-        counted_bulk: Some(CountedBulk { call: Counted { instructions: 238.0, accesses: 10 }, item: 1.5 }),
+        counted_bulk: Some(CountedBulk { call: Counted { instructions: 221.0, accesses: 10 }, item: 1.5 }),
     };
 }
 

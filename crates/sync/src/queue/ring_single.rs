@@ -19,7 +19,7 @@ impl Threads for One {
         bulk: false,
         device: false,
         counted: Counted { instructions: 51.0, accesses: 10 },
-        counted_bulk: Some(CountedBulk { call: Counted { instructions: 214.0, accesses: 8 }, item: 1.5 }),
+        counted_bulk: Some(CountedBulk { call: Counted { instructions: 203.0, accesses: 8 }, item: 1.5 }),
     };
 }
 
