@@ -145,7 +145,7 @@ int main(int argc, char **argv) {
         if (!is("full")) receive_items();
         for (int i = 0; i < ITEMS && is("full"); i++) CHECK(write(out, block, BLOCK) == BLOCK);
         if (is("end")) CHECK(read(in, block, 1) == 0);
-        // The other thread ends meanwhile, so that nobody waits for its end.
+        // The other thread ends meanwhile, so that no thread waits for its end.
         IS(usleep(20000), 0);
         CHECK(pthread_join(other, 0) == 0);
     }

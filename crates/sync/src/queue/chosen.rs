@@ -48,9 +48,9 @@ impl Algorithm {
 /// What a user of a program asks for: an algorithm, and a capacity instead of the program's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Asked {
-    /// The algorithm.
+    /// The algorithm that serves the queue.
     pub algorithm: Algorithm,
-    /// The capacity; `None` for the program's own.
+    /// The number of items that the queue holds; `None` for the program's own.
     pub capacity: Option<usize>,
 }
 
