@@ -9,6 +9,7 @@
 //! | `start` | fills the slots, once, before `main` |
 //! | `stats` | counters at exit |
 //! | `omp` | OpenMP's regions, barriers, tasks, critical sections and locks |
+//! | `library` | Baton's own C library, recorded |
 //! | `posix` | mutexes, condition variables, barriers and the rest of POSIX: replaced, or recorded |
 //! | `events` | recording |
 //! | `progress` | counts of calls, in a file that is read while the program runs |
@@ -31,6 +32,7 @@ mod base;
 mod config;
 mod events;
 mod hooks;
+mod library;
 mod notices;
 mod omp;
 mod posix;

@@ -10,7 +10,7 @@ use crate::posix::mutex::stand_in::{Polled, Queued, StandIn, Timed, TimedQueue};
 use crate::posix::mutex::{self, counting, moved_waiters, replace};
 use crate::posix::{abandoned_waits, barrier, cond, recorded, stall_watch};
 use crate::thread::{self, callbacks, fork};
-use crate::{notices, omp, progress, stats};
+use crate::{library, notices, omp, progress, stats};
 use baton_machine::{Machine, Native, Wait};
 use baton_sync::barrier::visit;
 use baton_sync::lock::{Fifo, PosixVisitor, TimedLock, TryLock, ZeroInit, plugin, visit_posix};
@@ -102,6 +102,7 @@ fn run() -> bool {
     real::resolve();
     hooks::pass_through();
     omp::pass_through();
+    library::pass_through();
     message::catch_panics();
     if !config::has_environment() {
         same_as_pthread();
@@ -147,6 +148,7 @@ fn set_up(config: &Config) {
     let recorded = config.trace.is_some() && start_recording(config, follow);
     if recorded {
         recorded::install();
+        library::install();
         install::<Recorded>(config);
         if config.lock.is_none() {
             recorded::cond::install();

@@ -158,8 +158,8 @@ fn a_profile_names_the_slow_stage(stages: &Path) {
     other_queues_are_foretold(folder.path());
 }
 
-/// Two threads wait for the first one, which sleeps 50 ms and then 50 ms more before it comes to the
-/// barrier as the last one. All this is known from the program alone.
+/// Two threads wait for the first one. It sleeps 12 ms with a mutex, in an initialization that goes on for 12
+/// ms, then 25 ms before it gives the permit, and 50 ms before it comes to the barrier as the last one. All this is known from the program alone.
 fn a_profile_shows_other_objects(meets: &Path) {
     let folder = tempfile::tempdir().unwrap();
     let report = profiled(folder.path(), meets, &["50"]);
@@ -177,13 +177,23 @@ fn a_profile_shows_other_objects(meets: &Path) {
     let waits = |thread: &str| {
         let threads = report["threads"].as_array().unwrap();
         let thread = threads.iter().find(|one| one["name"] == thread).unwrap_or_else(|| panic!("{threads:?}"));
-        ["semaphore_ns", "condition_ns", "barrier_ns"].iter().map(|key| thread[key].as_u64().unwrap()).sum::<u64>()
+        ["wait_ns", "semaphore_ns", "condition_ns", "barrier_ns"]
+            .iter()
+            .map(|key| thread[key].as_u64().unwrap())
+            .sum::<u64>()
     };
     for thread in ["permitted", "notified"] {
         assert!(waits(thread) > 90_000_000, "{thread} waited for {} ns", waits(thread));
     }
     let twice = objects.iter().find(|object| object["kind"] == "futex" && object["waits"] != 0);
     assert!(twice.is_none(), "a wait is told twice: {twice:?}");
+    // Each is taken by two threads, of which one waits and is woken.
+    let locks = report["locks"].as_array().unwrap();
+    for name in ["LOG", "GREETING"] {
+        let named: Vec<_> = locks.iter().filter(|lock| lock["name"].as_str().unwrap().contains(name)).collect();
+        let one = named.len() == 1 && named[0]["acquisitions"] == 2;
+        assert!(one, "{name} is not one lock: {locks:?}");
+    }
 }
 
 /// The sum of the squares of 0 to 9 comes out whatever the two queues are. The queues of `index` cannot be

@@ -14,35 +14,35 @@ use baton_trace::{Address, How, WakeReason, What};
 use core::sync::atomic::Ordering::Relaxed;
 
 /// What a program says of an object. `baton-sync` (`api::record`) has the same numbers.
-mod act {
+pub mod act {
     /// The thread is about to wait for a condition variable; the number is the mutex's address.
-    pub(super) const CONDITION_WAITS: u32 = 0;
+    pub const CONDITION_WAITS: u32 = 0;
     /// The thread's wait for a condition variable ended with a notification.
-    pub(super) const CONDITION_WOKEN: u32 = 1;
+    pub const CONDITION_WOKEN: u32 = 1;
     /// The thread's wait for a condition variable ended at its deadline.
-    pub(super) const CONDITION_EXPIRED: u32 = 2;
+    pub const CONDITION_EXPIRED: u32 = 2;
     /// The thread is about to notify one waiter.
-    pub(super) const NOTIFIES: u32 = 3;
+    pub const NOTIFIES: u32 = 3;
     /// The thread is about to notify all waiters.
-    pub(super) const NOTIFIES_ALL: u32 = 4;
+    pub const NOTIFIES_ALL: u32 = 4;
     /// The thread took a permit without a wait.
-    pub(super) const PERMIT_TAKEN: u32 = 5;
+    pub const PERMIT_TAKEN: u32 = 5;
     /// The thread is about to wait for a permit.
-    pub(super) const PERMIT_WAITS: u32 = 6;
+    pub const PERMIT_WAITS: u32 = 6;
     /// The wait ended with a permit.
-    pub(super) const PERMIT_GOT: u32 = 7;
+    pub const PERMIT_GOT: u32 = 7;
     /// The wait ended without a permit.
-    pub(super) const PERMIT_GAVE_UP: u32 = 8;
+    pub const PERMIT_GAVE_UP: u32 = 8;
     /// A try found no permit.
-    pub(super) const PERMIT_TRIED: u32 = 9;
+    pub const PERMIT_TRIED: u32 = 9;
     /// The thread is about to give a permit.
-    pub(super) const PERMIT_GIVEN: u32 = 10;
+    pub const PERMIT_GIVEN: u32 = 10;
     /// The thread is about to wait at a barrier.
-    pub(super) const ARRIVES: u32 = 11;
+    pub const ARRIVES: u32 = 11;
     /// The thread leaves a barrier; the number is 1 for the thread that was chosen.
-    pub(super) const LEAVES: u32 = 12;
+    pub const LEAVES: u32 = 12;
     /// The thread has given a permit, and woken a thread that waited for one.
-    pub(super) const PERMIT_WAS_GIVEN: u32 = 13;
+    pub const PERMIT_WAS_GIVEN: u32 = 13;
 }
 
 /// Records an act at an object. The call site is the return address.
@@ -50,13 +50,14 @@ mod act {
 #[cfg_attr(not(test), unsafe(no_mangle))]
 #[cfg_attr(test, allow(dead_code))]
 pub unsafe extern "C" fn baton_preload_object(_act: u32, _object: usize, _number: u64) {
-    core::arch::naked_asm!("mov rcx, qword ptr [rsp]", "jmp {object}", object = sym object);
+    core::arch::naked_asm!("mov rcx, qword ptr [rsp]", "jmp {tell}", tell = sym tell);
 }
 
-unsafe extern "C" fn object(act: u32, object: usize, number: u64, at: usize) {
+/// Records an act at the object at address `object`, of the call site `at`.
+pub extern "C" fn tell(act: u32, object: usize, number: u64, at: usize) {
     let Some(thread) = recorded_thread() else { return };
     let address = object as Address;
-    let inside = |begins: bool| thread.inside.store(if begins { object } else { 0 }, Relaxed);
+    let inside = |begins: bool| thread.library.inside.store(if begins { object } else { 0 }, Relaxed);
     let ended = |what| {
         inside(false);
         post_ordered::<Recorded>(|_| what);

@@ -6,36 +6,50 @@ use super::futexes::recorded_thread;
 use super::post::tidy_up;
 use super::session::SESSION;
 use super::sites::{contended, origin};
+use super::told;
 use crate::base::errno;
 use crate::thread::Thread;
 use baton_trace::{Address, Waitable, What, clock};
 use core::sync::atomic::Ordering::Relaxed;
 
 /// What a program says of a queue. `baton-sync` (`api::record`) has the same numbers.
-mod act {
+pub mod act {
     /// The queue was made; the number is its capacity, or 0.
-    pub(super) const MADE: u32 = 0;
+    pub const MADE: u32 = 0;
     /// The queue is about to end.
-    pub(super) const ENDS: u32 = 1;
+    pub const ENDS: u32 = 1;
     /// The thread is about to close the queue.
-    pub(super) const CLOSES: u32 = 2;
+    pub const CLOSES: u32 = 2;
     /// The thread is about to wait for room.
-    pub(super) const FULL: u32 = 3;
+    pub const FULL: u32 = 3;
     /// The thread is about to wait for an item.
-    pub(super) const EMPTY: u32 = 4;
+    pub const EMPTY: u32 = 4;
     /// The thread has put a number of items in.
-    pub(super) const PUT: u32 = 5;
+    pub const PUT: u32 = 5;
     /// The thread has taken a number of items out.
-    pub(super) const TAKEN: u32 = 6;
+    pub const TAKEN: u32 = 6;
     /// The thread waits no longer. It gave up, unless it has moved an item since.
-    pub(super) const GOES_ON: u32 = 7;
+    pub const GOES_ON: u32 = 7;
     /// The thread waits no longer: there is room, or an item, which it moves later.
-    pub(super) const GOT: u32 = 8;
+    pub const GOT: u32 = 8;
 }
 
-/// Whether the thread waits at a queue or lock of `baton-sync`: its futex calls belong to that wait.
+/// Whether the thread waits at a queue or lock of `baton-sync`, or is in a call of Baton's C library:
+/// its futex calls belong to that wait or call.
 pub fn is_inside(thread: &Thread) -> bool {
-    thread.inside.load(Relaxed) != 0
+    thread.library.inside.load(Relaxed) != 0 || thread.library.calls.load(Relaxed)
+}
+
+/// Whether a wake-up at `futex` belongs to the release of a lock that the thread has told last.
+pub fn is_release(thread: &Thread, futex: usize) -> bool {
+    thread.library.leaves.load(Relaxed) == futex
+}
+
+/// Records, once for each queue without a call that makes it, its `capacity`.
+pub fn met(queue: usize, capacity: impl FnOnce() -> usize, at: usize) {
+    if recorded_thread().is_some() && told::QUEUES.is_first(queue as Address) {
+        tell(act::MADE, queue, capacity() as u64, at);
+    }
 }
 
 /// Records an act at a queue. The call site is the return address.
@@ -43,10 +57,11 @@ pub fn is_inside(thread: &Thread) -> bool {
 #[cfg_attr(not(test), unsafe(no_mangle))]
 #[cfg_attr(test, allow(dead_code))]
 pub unsafe extern "C" fn baton_preload_queue(_act: u32, _queue: usize, _number: u64) {
-    core::arch::naked_asm!("mov rcx, qword ptr [rsp]", "jmp {queue}", queue = sym queue);
+    core::arch::naked_asm!("mov rcx, qword ptr [rsp]", "jmp {tell}", tell = sym tell);
 }
 
-unsafe extern "C" fn queue(act: u32, queue: usize, number: u64, at: usize) {
+/// Records an act at the queue at address `queue`, of the call site `at`.
+pub extern "C" fn tell(act: u32, queue: usize, number: u64, at: usize) {
     let Some(thread) = recorded_thread() else { return };
     errno::kept(|| match act {
         act::PUT => moved(thread, queue, number, Way::In),
@@ -66,7 +81,7 @@ enum Way {
     Out,
 }
 
-/// The bit of [`Thread::inside`] that tells a wait for an item from one for room. A queue is aligned,
+/// The bit of `Thread::library` that tells a wait for an item from one for room. A queue is aligned,
 /// so that its address does not have this bit.
 const OUT: usize = 1;
 
@@ -91,7 +106,7 @@ fn waits(thread: &Thread, queue: usize, at: usize, way: Way) {
         tidy_up(thread);
     }
     let (site, address) = (contended(thread, at), queue as Address);
-    thread.inside.store(way.mark(queue), Relaxed);
+    thread.library.inside.store(way.mark(queue), Relaxed);
     let what = match way {
         Way::In => What::PutWait { queue: address, site },
         Way::Out => What::TakeWait { queue: address, site },
@@ -112,8 +127,8 @@ fn moved(thread: &Thread, queue: usize, number: u64, way: Way) {
     };
     let most = u64::from(What::MOST_ITEMS);
     let mut left = number;
-    if thread.inside.load(Relaxed) == way.mark(queue) {
-        thread.inside.store(0, Relaxed);
+    if thread.library.inside.load(Relaxed) == way.mark(queue) {
+        thread.library.inside.store(0, Relaxed);
         let (now, _) = clock::now_ordered(SESSION.source());
         thread.pen.post_at(&SESSION, now, way.waited(queue, false));
         thread.pen.post_at(&SESSION, now, what(left.min(most) as u32));
@@ -127,12 +142,12 @@ fn moved(thread: &Thread, queue: usize, number: u64, way: Way) {
 
 /// Records that the thread's wait has ended, unless that is recorded already.
 fn goes_on(thread: &Thread, queue: usize, gave_up: bool) {
-    let way = match thread.inside.load(Relaxed) {
+    let way = match thread.library.inside.load(Relaxed) {
         waits if waits == Way::In.mark(queue) => Way::In,
         waits if waits == Way::Out.mark(queue) => Way::Out,
         _ => return,
     };
-    thread.inside.store(0, Relaxed);
+    thread.library.inside.store(0, Relaxed);
     thread.pen.post_ordered(&SESSION, way.waited(queue, gave_up));
 }
 

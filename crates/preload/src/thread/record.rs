@@ -48,12 +48,23 @@ pub struct Thread {
     /// Whether the thread takes a mutex again at the end of a wait at a condition variable. Such an
     /// acquisition is no progress point.
     pub relocks: AtomicBool,
-    /// The queue or lock of `baton-sync` at which the thread waits, with the lowest bit set if it waits
-    /// for an item; 0 if it waits at none.
-    pub inside: AtomicUsize,
+    /// What the thread does in calls of Baton's own library.
+    pub library: InLibrary,
     /// The thread's row of counts in the file of `progress`; null until the thread counts
     /// something.
     pub row: AtomicPtr<AtomicU64>,
+}
+
+/// What a thread does in calls of Baton's own library: its futex calls there are the library's.
+#[derive(Default)]
+pub struct InLibrary {
+    /// The queue or lock at which the thread waits, with the lowest bit set if it waits for an item; 0 if
+    /// it waits at none.
+    pub inside: AtomicUsize,
+    /// The lock that the thread has told last that it releases; 0 if it has told none.
+    pub leaves: AtomicUsize,
+    /// Whether the thread is in a call of the C library that is recorded.
+    pub calls: AtomicBool,
 }
 
 // SAFETY: all fields are atomics but the pen, which only the record's own thread uses. There are
@@ -83,7 +94,7 @@ impl Thread {
             mask: AtomicU64::new(0),
             blocked: AtomicBool::new(false),
             relocks: AtomicBool::new(false),
-            inside: AtomicUsize::new(0),
+            library: InLibrary::default(),
             row: AtomicPtr::new(core::ptr::null_mut()),
         }
     }
@@ -95,7 +106,9 @@ impl Thread {
         self.relocks.store(false, Ordering::Relaxed);
         self.waiter.renew();
         self.leaves.store(0, Ordering::Relaxed);
-        self.inside.store(0, Ordering::Relaxed);
+        self.library.inside.store(0, Ordering::Relaxed);
+        self.library.leaves.store(0, Ordering::Relaxed);
+        self.library.calls.store(false, Ordering::Relaxed);
         self.holds.forget();
         self.teams.forget();
     }

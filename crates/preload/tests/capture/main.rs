@@ -5,6 +5,7 @@
 mod common;
 mod costs;
 mod cpus;
+mod library;
 mod locks;
 mod openmp;
 mod processes;

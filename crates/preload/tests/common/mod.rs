@@ -42,6 +42,25 @@ pub fn library() -> &'static Path {
     })
 }
 
+/// A folder with the C library as `make install` names it. The library is built at the first call, with
+/// the profile of the tests, so that most crates are built already.
+fn c_library() -> &'static Path {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo.current_dir(root).args(["build", "--quiet", "--profile", "test", "--package", "baton-capi"]);
+        assert!(cargo.status().expect("cargo runs").success());
+        let built = scratch().join("../debug/libbaton.so").canonicalize().expect("cargo has made the library");
+        let folder = folder("c-library");
+        let numbered = concat!("libbaton.so.", env!("CARGO_PKG_VERSION_MAJOR"), ".", env!("CARGO_PKG_VERSION_MINOR"));
+        for name in ["libbaton.so", numbered] {
+            std::os::unix::fs::symlink(&built, folder.join(name)).unwrap();
+        }
+        folder
+    })
+}
+
 /// The folder into which tests may write.
 pub fn scratch() -> &'static Path {
     Path::new(env!("CARGO_TARGET_TMPDIR"))
@@ -74,6 +93,16 @@ pub fn program(name: &str) -> PathBuf {
         // one call site, as events tell regions apart by those.
         "omp.clang" | "omp_regions.clang" => command.args(["-fopenmp", "-Wno-uninitialized", "-fno-unroll-loops"]),
         "plugin.c" | "runtime.c" => command.args(["-shared", "-fPIC"]),
+        "library.c" => {
+            let (header, built) = (Path::new(env!("CARGO_MANIFEST_DIR")).join("../capi/include"), c_library());
+            command
+                .arg("-I")
+                .arg(header)
+                .arg("-L")
+                .arg(built)
+                .arg("-lbaton")
+                .arg(format!("-Wl,-rpath,{}", built.display()))
+        }
         _ => command.arg("-ldl"),
     };
     let compiled = command.output().unwrap_or_else(|error| panic!("{compiler}: {error}"));

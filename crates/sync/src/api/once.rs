@@ -50,15 +50,21 @@ impl<W: WaitPolicy> Call<'_, W> {
             self.holds = true;
         }
     }
+
+    /// The initialization is over, and the threads that wait for it are about to be woken.
+    #[inline(always)]
+    fn ends(&mut self) {
+        self.runs();
+        if let Some(once) = self.once.take() {
+            seen::releases(once, Mode::Mutex);
+        }
+    }
 }
 
 impl<W: WaitPolicy> Drop for Call<'_, W> {
     #[inline(always)]
     fn drop(&mut self) {
-        self.runs();
-        if let Some(once) = self.once {
-            seen::releases(once, Mode::Mutex);
-        }
+        self.ends();
     }
 }
 
@@ -83,6 +89,7 @@ impl<W: WaitPolicy> Once<W> {
         let called = self.raw.call(W::WAIT, || {
             call.runs();
             init();
+            call.ends();
         });
         drop(call);
         if let Err(poisoned) = called {
@@ -98,6 +105,7 @@ impl<W: WaitPolicy> Once<W> {
         self.raw.call_anyway(W::WAIT, |poisoned| {
             call.runs();
             init(poisoned);
+            call.ends();
         });
     }
 

@@ -118,7 +118,9 @@ fn end(answer: c_long) -> FutexEnd {
 /// # Safety
 /// The arguments are those that the program gave to `syscall`, and fit its number.
 unsafe fn wake(site: usize, arguments: &Arguments) -> c_long {
-    let recorded = events::recorded_thread().filter(|thread| !events::is_inside(thread) && !is_of_runtime(site));
+    let recorded = events::recorded_thread().filter(|thread| {
+        !events::is_inside(thread) && !events::is_release(thread, arguments[0]) && !is_of_runtime(site)
+    });
     let Some(thread) = recorded else {
         // SAFETY: the caller says that the arguments are the program's own for this system call.
         return unsafe { call(arguments) };

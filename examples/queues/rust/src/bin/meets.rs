@@ -1,5 +1,5 @@
-//! Three threads of which two wait for the first one, which sleeps: one for a permit, one for a
-//! condition. Then all meet at a barrier, where the first one comes last.
+//! Three threads of which two wait for the first one, which sleeps: one for a mutex, an initialization
+//! and a permit, one for a condition. Then all meet at a barrier, where the first one comes last.
 //!
 //! `baton profile -- meets MILLISECONDS`
 
@@ -13,13 +13,17 @@ static READY: Mutex<bool> = Mutex::new(false);
 static CHANGED: Condvar = Condvar::new();
 static MEETING: Barrier = Barrier::new(3);
 static GREETING: Once = Once::new();
+static LOG: Mutex<Vec<&str>> = Mutex::new(Vec::new());
 
 fn main() -> ExitCode {
     let Some(Ok(millis)) = std::env::args().nth(1).map(|text| text.parse()) else {
         eprintln!("usage: meets MILLISECONDS");
         return ExitCode::from(2);
     };
+    let mut log = LOG.lock();
     let permitted = Builder::new().name("permitted".to_owned()).spawn(|| {
+        LOG.lock().push("greeted");
+        GREETING.call_once(|| unreachable!("the first thread has begun it"));
         std::mem::forget(PERMITS.acquire());
         MEETING.wait();
     });
@@ -32,7 +36,13 @@ fn main() -> ExitCode {
         MEETING.wait();
     });
     let (permitted, notified) = (permitted.expect("a thread"), notified.expect("a thread"));
-    GREETING.call_once(|| sleep(Duration::from_millis(millis)));
+    GREETING.call_once(|| {
+        sleep(Duration::from_millis(millis / 4));
+        log.push("greets");
+        drop(log);
+        sleep(Duration::from_millis(millis / 4));
+    });
+    sleep(Duration::from_millis(millis / 2));
     PERMITS.post();
     *READY.lock() = true;
     CHANGED.notify_one();

@@ -1,0 +1,293 @@
+//! The C library's queues, but those between processes.
+
+use super::behind::{self, Object, Until, within};
+use crate::base::time;
+use crate::events::queues::{act, met, tell};
+use crate::hooks::{Code, slot};
+use core::ffi::{c_int, c_void};
+use libc::clockid_t;
+
+pub(super) fn install() {
+    slot::baton_queue_put.set(queue_put as Code);
+    slot::baton_queue_tryput.set(queue_tryput as Code);
+    slot::baton_queue_timedput.set(queue_timedput as Code);
+    slot::baton_queue_put_all.set(queue_put_all as Code);
+    slot::baton_queue_get.set(queue_get as Code);
+    slot::baton_queue_tryget.set(queue_tryget as Code);
+    slot::baton_queue_timedget.set(queue_timedget as Code);
+    slot::baton_queue_get_some.set(queue_get_some as Code);
+    slot::baton_queue_close.set(queue_close as Code);
+    slot::baton_queue_length.set(queue_length as Code);
+    slot::baton_spsc_new.set(spsc_new as Code);
+    slot::baton_spsc_free.set(spsc_free as Code);
+    slot::baton_spsc_put.set(spsc_put as Code);
+    slot::baton_spsc_tryput.set(spsc_tryput as Code);
+    slot::baton_spsc_timedput.set(spsc_timedput as Code);
+    slot::baton_spsc_get.set(spsc_get as Code);
+    slot::baton_spsc_tryget.set(spsc_tryget as Code);
+    slot::baton_spsc_timedget.set(spsc_timedget as Code);
+    slot::baton_spsc_reserve.set(spsc_reserve as Code);
+    slot::baton_spsc_timedreserve.set(spsc_timedreserve as Code);
+    slot::baton_spsc_commit.set(spsc_commit as Code);
+    slot::baton_spsc_peek.set(spsc_peek as Code);
+    slot::baton_spsc_timedpeek.set(spsc_timedpeek as Code);
+    slot::baton_spsc_release.set(spsc_release as Code);
+    slot::baton_spsc_close.set(spsc_close as Code);
+    slot::baton_unbounded_new.set(unbounded_new as Code);
+    slot::baton_unbounded_free.set(unbounded_free as Code);
+    slot::baton_unbounded_put.set(unbounded_put as Code);
+    slot::baton_unbounded_get.set(unbounded_get as Code);
+    slot::baton_unbounded_tryget.set(unbounded_tryget as Code);
+    slot::baton_unbounded_timedget.set(unbounded_timedget as Code);
+    slot::baton_unbounded_close.set(unbounded_close as Code);
+}
+
+/// What a call does at a queue: the wait that it may need, and what it tells when it succeeds.
+#[derive(Clone, Copy)]
+struct Deed {
+    waits: u32,
+    done: u32,
+    number: u64,
+}
+
+/// An item goes in; an item comes out; places are lent for items, and of items.
+const PUT: Deed = Deed { waits: act::FULL, done: act::PUT, number: 1 };
+const GET: Deed = Deed { waits: act::EMPTY, done: act::TAKEN, number: 1 };
+const RESERVE: Deed = Deed { waits: act::FULL, done: act::GOT, number: 0 };
+const PEEK: Deed = Deed { waits: act::EMPTY, done: act::GOT, number: 0 };
+
+/// Does a deed by `tries` or, where that would have to wait, by `wait`. Each returns 0 if it did it.
+fn doing(queue: Object, deed: Deed, site: usize, tries: impl FnOnce() -> c_int, wait: impl FnOnce() -> c_int) -> c_int {
+    let mut answer = tried(queue, deed, site, tries);
+    if answer == libc::EAGAIN {
+        tell(deed.waits, queue.addr(), 0, site);
+        answer = within(wait);
+        let (told, number) = if answer == 0 { (deed.done, deed.number) } else { (act::GOES_ON, 0) };
+        tell(told, queue.addr(), number, site);
+    }
+    answer
+}
+
+/// Does a deed by a try.
+fn tried(queue: Object, deed: Deed, site: usize, tries: impl FnOnce() -> c_int) -> c_int {
+    let answer = within(tries);
+    if answer == 0 && deed.number != 0 {
+        tell(deed.done, queue.addr(), deed.number, site);
+    }
+    answer
+}
+
+/// [`doing`] with a deadline. The library refuses an invalid time or clock even if it need not wait, so no
+/// try is made then.
+///
+/// # Safety
+/// `until` is null or points to a time.
+unsafe fn timed(
+    queue: Object,
+    deed: Deed,
+    site: usize,
+    (clock, until): (clockid_t, Until),
+    tries: impl FnOnce() -> c_int,
+    wait: impl FnOnce() -> c_int,
+) -> c_int {
+    // SAFETY: guaranteed by the caller.
+    if until.is_null() || !unsafe { time::is_valid(clock, until) } {
+        return wait();
+    }
+    doing(queue, deed, site, tries, wait)
+}
+
+/// A queue that has a call which makes it tells its capacity there.
+fn known(_: Object, _: usize) {}
+
+/// A `baton_queue` begins as a constant: its capacity is told at its first use.
+fn constant(queue: Object, site: usize) {
+    /// Where `struct baton_queue` (`baton.h`) has its capacity.
+    const CAPACITY: usize = 40;
+    // SAFETY: the program passes a queue, whose capacity never changes.
+    met(queue.addr(), || unsafe { queue.byte_add(CAPACITY).cast::<usize>().read() }, site);
+}
+
+/// Defines the hooks of a deed: of the call that waits, the try, and the call with a deadline. `$first`
+/// is called first.
+macro_rules! thrice {
+    ($first:ident $deed:ident ($($argument:ident: $is:ty),*)
+        $wait:ident $wait_call:ident, $try:ident $try_call:ident, $timed:ident $timed_call:ident) => {
+        thrice! { $first $deed ($($argument: $is),*) $wait $wait_call, $try_call, $timed $timed_call }
+
+        unsafe extern "C-unwind" fn $try(queue: Object $(, $argument: $is)*, site: usize) -> c_int {
+            $first(queue, site);
+            // SAFETY: passed on.
+            tried(queue, $deed, site, || unsafe { behind::$try_call.get()(queue $(, $argument)*) })
+        }
+    };
+    ($first:ident $deed:ident ($($argument:ident: $is:ty),*)
+        $wait:ident $wait_call:ident, $try_call:ident, $timed:ident $timed_call:ident) => {
+        unsafe extern "C-unwind" fn $wait(queue: Object $(, $argument: $is)*, site: usize) -> c_int {
+            $first(queue, site);
+            // SAFETY: passed on.
+            unsafe {
+                let tries = || behind::$try_call.get()(queue $(, $argument)*);
+                doing(queue, $deed, site, tries, || behind::$wait_call.get()(queue $(, $argument)*))
+            }
+        }
+
+        unsafe extern "C-unwind" fn $timed(
+            queue: Object $(, $argument: $is)*, clock: clockid_t, until: Until, site: usize,
+        ) -> c_int {
+            $first(queue, site);
+            // SAFETY: passed on.
+            unsafe {
+                let tries = || behind::$try_call.get()(queue $(, $argument)*);
+                let wait = || behind::$timed_call.get()(queue $(, $argument)*, clock, until);
+                timed(queue, $deed, site, (clock, until), tries, wait)
+            }
+        }
+    };
+}
+
+thrice! { constant PUT (item: *const c_void)
+queue_put baton_queue_put, queue_tryput baton_queue_tryput, queue_timedput baton_queue_timedput }
+thrice! { constant GET (item: *mut c_void)
+queue_get baton_queue_get, queue_tryget baton_queue_tryget, queue_timedget baton_queue_timedget }
+thrice! { known PUT (item: *const c_void)
+spsc_put baton_spsc_put, spsc_tryput baton_spsc_tryput, spsc_timedput baton_spsc_timedput }
+thrice! { known GET (item: *mut c_void)
+spsc_get baton_spsc_get, spsc_tryget baton_spsc_tryget, spsc_timedget baton_spsc_timedget }
+// A try that lends places tells nothing.
+thrice! { known RESERVE (most: usize, places: *mut c_void)
+spsc_reserve baton_spsc_reserve, baton_spsc_tryreserve, spsc_timedreserve baton_spsc_timedreserve }
+thrice! { known PEEK (most: usize, places: *mut c_void)
+spsc_peek baton_spsc_peek, baton_spsc_trypeek, spsc_timedpeek baton_spsc_timedpeek }
+thrice! { known GET (item: *mut c_void)
+unbounded_get baton_unbounded_get, unbounded_tryget baton_unbounded_tryget, unbounded_timedget baton_unbounded_timedget }
+
+/// Where `struct baton_queue` (`baton.h`) has the size of its items.
+const ITEM_SIZE: usize = 32;
+
+/// Moves the items one by one: the library's call says only at its end how many it has moved.
+unsafe extern "C-unwind" fn queue_put_all(
+    queue: Object,
+    items: *const c_void,
+    count: usize,
+    done: *mut usize,
+    site: usize,
+) -> c_int {
+    let (mut moved, mut answer) = (0, 0);
+    // SAFETY: the program passes a queue and as many items; `done` is null or writable.
+    unsafe {
+        let size = queue.byte_add(ITEM_SIZE).cast::<usize>().read();
+        while moved < count && answer == 0 {
+            answer = queue_put(queue, items.byte_add(moved * size), site);
+            moved += usize::from(answer == 0);
+        }
+        if let Some(done) = done.as_mut() {
+            *done = moved;
+        }
+    }
+    answer
+}
+
+/// Moves the items one by one, as [`queue_put_all`] does, and waits for the first alone.
+unsafe extern "C-unwind" fn queue_get_some(
+    queue: Object,
+    items: *mut c_void,
+    count: usize,
+    done: *mut usize,
+    site: usize,
+) -> c_int {
+    let (mut moved, mut answer) = (0, 0);
+    // SAFETY: the program passes a queue and room for as many items; `done` is null or writable.
+    unsafe {
+        let size = queue.byte_add(ITEM_SIZE).cast::<usize>().read();
+        while moved < count && answer == 0 {
+            let get = if moved == 0 { queue_get } else { queue_tryget };
+            answer = get(queue, items.byte_add(moved * size), site);
+            moved += usize::from(answer == 0);
+        }
+        if let Some(done) = done.as_mut() {
+            *done = moved;
+        }
+    }
+    if moved > 0 { 0 } else { answer }
+}
+
+/// Defines the hooks of calls that close a queue.
+macro_rules! closes {
+    ($($name:ident $call:ident;)*) => {$(
+        unsafe extern "C-unwind" fn $name(queue: Object, site: usize) -> c_int {
+            tell(act::CLOSES, queue.addr(), 0, site);
+            // SAFETY: passed on.
+            within(|| unsafe { behind::$call.get()(queue) })
+        }
+    )*};
+}
+
+closes! {
+    queue_close baton_queue_close;
+    spsc_close baton_spsc_close;
+    unbounded_close baton_unbounded_close;
+}
+
+unsafe extern "C-unwind" fn queue_length(queue: Object, _: usize) -> usize {
+    // SAFETY: passed on.
+    within(|| unsafe { behind::baton_queue_length.get()(queue) })
+}
+
+/// Tells of a queue that was made, or not. A capacity of 0: it has no bound.
+fn made(queue: Object, capacity: usize, site: usize) -> Object {
+    if !queue.is_null() {
+        tell(act::MADE, queue.addr(), capacity as u64, site);
+    }
+    queue
+}
+
+unsafe extern "C-unwind" fn spsc_new(item_size: usize, capacity: usize, site: usize) -> Object {
+    // SAFETY: passed on.
+    made(within(|| unsafe { behind::baton_spsc_new.get()(item_size, capacity) }), capacity, site)
+}
+
+unsafe extern "C-unwind" fn unbounded_new(item_size: usize, site: usize) -> Object {
+    // SAFETY: passed on.
+    made(within(|| unsafe { behind::baton_unbounded_new.get()(item_size) }), 0, site)
+}
+
+/// Defines the hooks of calls that free a queue.
+macro_rules! frees {
+    ($($name:ident $call:ident;)*) => {$(
+        unsafe extern "C-unwind" fn $name(queue: Object, site: usize) {
+            if !queue.is_null() {
+                tell(act::ENDS, queue.addr(), 0, site);
+            }
+            // SAFETY: passed on.
+            within(|| unsafe { behind::$call.get()(queue) });
+        }
+    )*};
+}
+
+frees! {
+    spsc_free baton_spsc_free;
+    unbounded_free baton_unbounded_free;
+}
+
+/// A queue without a bound never makes its producers wait.
+unsafe extern "C-unwind" fn unbounded_put(queue: Object, item: *const c_void, site: usize) -> c_int {
+    // SAFETY: passed on.
+    tried(queue, PUT, site, || unsafe { behind::baton_unbounded_put.get()(queue, item) })
+}
+
+/// Defines the hooks of calls that hand over places which the queue has lent.
+macro_rules! hands {
+    ($($name:ident $call:ident $deed:ident;)*) => {$(
+        unsafe extern "C-unwind" fn $name(queue: Object, count: usize, site: usize) -> c_int {
+            // SAFETY: passed on.
+            let handed = || unsafe { behind::$call.get()(queue, count) };
+            tried(queue, Deed { number: count as u64, ..$deed }, site, handed)
+        }
+    )*};
+}
+
+hands! {
+    spsc_commit baton_spsc_commit PUT;
+    spsc_release baton_spsc_release GET;
+}
