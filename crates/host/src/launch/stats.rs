@@ -83,11 +83,15 @@ impl Stats {
             text += &format!("; {n} stayed glibc's ({})", why.replace('_', "-"));
         }
         if self.queues > 0 {
-            text += &format!("; {} queues are as asked", self.queues);
+            let (queues, are) = if self.queues == 1 { ("queue", "is") } else { ("queues", "are") };
+            text += &format!("; {} {queues} {are} as asked", self.queues);
         }
         if self.queues_kept > 0 {
-            text +=
-                &format!("; {} queues stayed as they were, as the kind does not serve their threads", self.queues_kept);
+            let stayed = match self.queues_kept {
+                1 => "1 queue stayed as it was, as the kind does not serve its threads".to_owned(),
+                kept => format!("{kept} queues stayed as they were, as the kind does not serve their threads"),
+            };
+            text += &format!("; {stayed}");
         }
         if self.put_to_sleep {
             text += "; its waiters were put to sleep, as it made no progress";
@@ -153,7 +157,7 @@ mod tests {
             "pigz [71]: mcs (pause) served 10 of 12 mutex acquisitions, 5 threads; 2 stayed glibc's (process-shared)"
         );
         let queues = Stats { queues: 2, queues_kept: 1, ..stats[0].clone() }.sentence();
-        let says = "; 2 queues are as asked; 1 queues stayed as they were, as the kind does not serve their threads";
+        let says = "; 2 queues are as asked; 1 queue stayed as it was, as the kind does not serve its threads";
         assert_eq!(queues, format!("{}{says}", stats[0].sentence()));
         let asleep = Stats { put_to_sleep: true, ..stats[0].clone() }.sentence();
         assert_eq!(asleep, format!("{}; its waiters were put to sleep, as it made no progress", stats[0].sentence()));
