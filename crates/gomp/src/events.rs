@@ -45,7 +45,7 @@ fn shelf(handle: usize) -> MutexGuard<'static, BTreeMap<usize, Open>> {
 /// Makes an event for a task that the calling thread is about to make. Returns the event and its
 /// handle.
 pub(crate) fn make(place: &Context<Native>) -> (Shared<Native, Event<Native>>, usize) {
-    let event = Shared::new(Event::new());
+    let event = place.make_event();
     let handle = event.address().expose_provenance();
     shelf(handle).insert(handle, Open { event: event.clone(), team: place.team, waits: *place.waits() });
     (event, handle)

@@ -143,6 +143,19 @@ fn detached_tasks_never_make_their_maker_wait() {
 }
 
 #[test]
+fn events_that_a_waiting_threads_descendant_fulfils() {
+    let Some(folder) = common::library("gomp") else { return };
+    compile(folder.path(), "fulfilled");
+    for threads in ["1", "2", "8"] {
+        for tasks in ["steal", "team"] {
+            let settings = [("OMP_NUM_THREADS", threads), ("BATON_OMP_TASKS", tasks)];
+            let output = run(limited(folder.path(), "fulfilled", &settings).env("LD_LIBRARY_PATH", folder.path()));
+            assert_eq!(String::from_utf8_lossy(&output.stdout), common::FULFILLED, "{settings:?}");
+        }
+    }
+}
+
+#[test]
 fn a_waiting_thread_runs_a_task_that_becomes_ready() {
     let team = ("BATON_OMP_TASKS", "team");
     let settings: [&[(&str, &str)]; 4] = [

@@ -3,6 +3,18 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+/// What the program `fulfilled` prints.
+pub(crate) const FULFILLED: &str = "\
+its child: 1 bodies each
+a late descendant: 1 bodies each
+a nephew: 1 bodies each
+a child in a group: 1 bodies each
+from outside of a group: 2 bodies each
+before a dependence: 2 bodies each
+of an undeferred task: 2 bodies each
+after another event: 1 bodies each
+";
+
 pub(crate) fn run(command: &mut Command) -> Output {
     let output = command.output().expect("the program starts");
     assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));

@@ -1,8 +1,8 @@
 //! Detached tasks, which are done when their events are fulfilled.
 
 use super::run::done;
-use crate::tasks::Event;
 use crate::tasks::task::End;
+use crate::tasks::{Event, Shared};
 use crate::team::{Context, Team};
 use crate::waits::Waits;
 use baton_machine::Machine;
@@ -20,6 +20,12 @@ pub unsafe fn fulfil<M: Machine>(team: *const Team<M>, waits: &Waits, event: &Ev
 }
 
 impl<M: Machine> Context<M> {
+    /// Makes an event for a task that the thread is about to make.
+    pub fn make_event(&self) -> Shared<M, Event<M>> {
+        self.team().tasks.has_event();
+        Shared::new(Event::new())
+    }
+
     /// Waits until the event of a task that ran at once is fulfilled.
     pub fn await_event(&self, event: &Event<M>) {
         self.run_until(event.word(), |now| now != 0, || self.run_child(), |now| self.doze(event.word(), now));

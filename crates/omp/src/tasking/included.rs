@@ -49,7 +49,8 @@ impl<M: Machine> Context<M> {
         self.go_back(outer.task, outer.icv);
         // SAFETY: `begin_included` made the box, and the task is current no longer.
         let mut task = unsafe { Box::from_raw(outer.inner) };
-        task.take_children().into_iter().for_each(|children| self.spare().keep_children(children));
+        self.keep_children(task.take_children());
+        self.inherit(&mut task);
         if let (Some(event), Some(end)) = (event, outer.end) {
             self.ended_with_event(event, end);
         }

@@ -3,6 +3,7 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `run` | a thread makes tasks, runs them, waits for them |
+//! | `descendants` | tasks that a thread runs while its task waits |
 //! | `events` | detached tasks |
 //! | `included` | tasks whose bodies the compiler calls itself |
 //! | `queueing` | tasks go into a team's lists and come out again |
@@ -10,6 +11,7 @@
 //! | `cancel` | a region or a work-share is cancelled |
 
 mod cancel;
+mod descendants;
 mod events;
 mod included;
 mod queueing;

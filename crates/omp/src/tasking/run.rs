@@ -10,16 +10,12 @@ use crate::tasks::{Data, Depend, Event, Function, Group, Shared};
 use crate::team::{Context, Team};
 use crate::told::{made_deferred, made_undeferred};
 use crate::tool::TaskRecord;
-use crate::waits::{Waits, Why};
+use crate::waits::Waits;
 use baton_machine::Ordering::{Acquire, Relaxed, SeqCst};
-use baton_machine::units::Nanos;
 use baton_machine::{Atomic, Machine};
 use core::alloc::Layout;
 use core::ffi::c_void;
 use std::sync::Arc;
-
-/// How long a thread waits before it looks for children that have become ready.
-const LOOKS_AGAIN: Nanos = Nanos(1_000_000);
 
 /// Records that a task is done. `by`: the thread that ran it; `None` if the task was detached, and
 /// its event fulfilled later. After the last line the team's threads may leave the region.
@@ -81,12 +77,12 @@ impl<M: Machine> Context<M> {
             self.tell_left(&task, outer);
         }
         drop(around);
-        if let Some(children) = task.take_children() {
-            self.spare().keep_children(children);
-        }
+        self.keep_children(task.take_children());
         if !TOLD && task.is_empty() {
             // The usual case: nothing to drop.
             core::mem::forget(task);
+        } else {
+            self.inherit(&mut task);
         }
     }
 
@@ -240,7 +236,7 @@ impl<M: Machine> Context<M> {
                 children,
                 |_| left.load(Acquire) == 0,
                 || self.run_child(),
-                |now| self.rest_by(children, now),
+                |now| self.rest_by_child(children, now),
             );
         }
         self.happens_after(depends);
@@ -262,7 +258,7 @@ impl<M: Machine> Context<M> {
 
     /// Runs a task that stands in no list.
     #[inline]
-    fn run_task(&self, mut task: Box<Task<M>>) {
+    pub(super) fn run_task(&self, mut task: Box<Task<M>>) {
         if M::is_checked_for_races() {
             M::happens_after(core::ptr::from_ref(&*task).cast());
             task.end.node.iter().for_each(|node| node.happens_after());
@@ -327,38 +323,6 @@ impl<M: Machine> Context<M> {
         }
     }
 
-    /// Takes a waiting child of the current task.
-    fn take_child(&self) -> Option<Box<Task<M>>> {
-        let current = self.current();
-        let children = current.children()?;
-        // If the task's children have dependences, a child may also stand in the list of the thread
-        // that ended its predecessor; else it stands in this thread's list.
-        let own = !current.has_table();
-        self.take_task(true, own, |task| task.end.parent.is(children))
-    }
-
-    /// Runs a waiting child of the current task, if there is one.
-    pub(super) fn run_child(&self) -> bool {
-        self.take_child().map(|task| self.run_task(task)).is_some()
-    }
-
-    /// Waits while `word` has the value `now`. A child of the current task may become ready
-    /// meanwhile, which changes another word: where children depend on each other, the thread looks
-    /// for such a child from time to time, as no other thread may be free to run it.
-    pub(super) fn doze(&self, word: &M::Atomic<u32>, now: u32) {
-        if self.current().has_table() {
-            self.waits().wait_for::<M, u32>(Why::Task, word, now, LOOKS_AGAIN);
-        } else {
-            self.rest_by(word, now);
-        }
-    }
-
-    /// Waits while `word` has the value `now`.
-    #[inline]
-    fn rest_by(&self, word: &M::Atomic<u32>, now: u32) {
-        self.waits().wait::<M, u32>(Why::Task, word, now);
-    }
-
     /// Calls `run` until `done` holds for `word`; where `run` finds no task, calls `rest`, which waits
     /// until the word has not the value that it is given.
     #[inline]
@@ -400,7 +364,7 @@ impl<M: Machine> Context<M> {
     /// Waits for the children of the current task.
     pub fn taskwait(&self) {
         if let Some(children) = self.current().children() {
-            self.run_until(children, |now| now == ALONE, || self.run_child(), |now| self.rest_by(children, now));
+            self.run_until(children, |now| now == ALONE, || self.run_child(), |now| self.rest_by_child(children, now));
             M::happens_after(core::ptr::from_ref(children).cast());
         }
     }
@@ -434,12 +398,12 @@ impl<M: Machine> Context<M> {
         drop(unsafe { self.current().replace_group(group.outer.clone()) });
     }
 
-    /// Takes a task of the group or of a group inside it, or a child of the current task.
+    /// Takes a task of the group or of a group inside it, or a descendant of the current task.
     fn take_of_group(&self, group: &Shared<M, Group<M>>) -> Option<Box<Task<M>>> {
         let this = group.address();
         let within =
             |task: &Task<M>| task.end.group.as_ref().is_some_and(|of| of.chain().any(|of| core::ptr::eq(of, this)));
-        self.take_task(true, false, within).or_else(|| self.take_child())
+        self.take_task(true, false, within).or_else(|| self.take_descendant())
     }
 
     /// Sleeps at the end of a group until its count is not `now`, or runs a task that was put into a

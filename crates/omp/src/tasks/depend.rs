@@ -5,6 +5,7 @@
 //! and the readers. Under the lock of the team's tasks, a child that is not done has a list of its
 //! followers, and a follower counts the children for which it still waits.
 
+use super::children::Children;
 use super::shared::Shared;
 use super::task::Task;
 use crate::tool::TaskRecord;
@@ -251,6 +252,8 @@ pub(crate) struct Table<M: Machine> {
     /// The last child that depends on all memory. It is the writer of each address that was not
     /// named before it.
     all: Option<Shared<M, Node<M>>>,
+    /// The children of tasks that have ended, which were left to the task.
+    pub(crate) left: Vec<Children<M>>,
 }
 
 fn is_of_all(depends: &[Depend]) -> bool {
@@ -259,7 +262,17 @@ fn is_of_all(depends: &[Depend]) -> bool {
 
 impl<M: Machine> Table<M> {
     pub(crate) fn new() -> Self {
-        Table { known: Vec::new(), places: HashMap::new(), children: 0, all: None }
+        Table { known: Vec::new(), places: HashMap::new(), children: 0, all: None, left: Vec::new() }
+    }
+
+    /// Adds the children of a task that has ended. Forgets, now and then, those that are done.
+    pub(crate) fn leave(&mut self, children: Children<M>) {
+        if self.left.len() == self.left.capacity() {
+            self.left.retain(|left| !left.is_alone());
+            // The next look comes after as many new words as there are now: each costs little.
+            self.left.reserve(self.left.len() + 1);
+        }
+        self.left.push(children);
     }
 
     /// The earlier children that a new child with these dependences waits for, each once.

@@ -52,6 +52,8 @@ pub struct Queue<M: Machine> {
     pub(crate) wakes: u32,
     /// Whether a thread runs new tasks at once where many wait.
     throttles: bool,
+    /// Whether the team has had an event of a task.
+    events: M::Atomic<u32>,
     /// The number of threads that found no task at the end of a group, and sleep or are about to. It
     /// is read at each task that is made in a group, and seldom changes.
     pub(crate) sleepers: Apart<M::Atomic<u32>>,
@@ -142,12 +144,24 @@ impl<M: Machine> Queue<M> {
         let lists = steals.then(|| Owned::new(Lists::new(settings, threads)));
         let (pending, sleepers) = (M::Atomic::new(0), Apart(M::Atomic::new(0)));
         let (wakes, throttles) = (settings.task_wakes, settings.throttles);
-        Queue { first: List::new(settings), pending, wakes, throttles, sleepers, lists }
+        Queue { first: List::new(settings), pending, wakes, throttles, events: M::Atomic::new(0), sleepers, lists }
     }
 
     /// The address by which a checker of races knows the ends of all tasks.
     pub(crate) fn order(&self) -> *const () {
         core::ptr::from_ref(self).cast()
+    }
+
+    /// A thread of the team makes an event of a task.
+    pub(crate) fn has_event(&self) {
+        // Relaxed, here and below: the word hands nothing over. The thread that makes an event sees the
+        // store at once, and only a thread whose task waits for the event needs it.
+        self.events.store(1, Relaxed);
+    }
+
+    /// Whether the team has had an event of a task.
+    pub(crate) fn has_events(&self) -> bool {
+        self.events.load(Relaxed) != 0
     }
 
     /// Begins a region of the team.

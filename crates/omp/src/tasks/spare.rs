@@ -48,12 +48,14 @@ impl<M: Machine> Spare<M> {
         self.children.take().unwrap_or_else(Children::new)
     }
 
-    /// Keeps the word of a task that has ended, if no child holds it any more.
+    /// Keeps the word of a task that has ended, if no child holds it any more; else returns it.
     #[inline]
-    pub(crate) fn keep_children(&self, children: Children<M>) {
+    pub(crate) fn keep_children(&self, children: Children<M>) -> Option<Children<M>> {
         if children.is_alone() {
             self.children.keep(children);
+            return None;
         }
+        Some(children)
     }
 }
 

@@ -110,11 +110,33 @@ impl<M: Machine> Current<M> {
         unsafe { self.group.get().replace(group) }
     }
 
-    /// Whether a child of the task has had dependences.
+    /// Whether a child of the task has had dependences, or descendants were left to the task.
     #[inline]
     pub(crate) fn has_table(&self) -> bool {
         // SAFETY: only the task's thread uses this value.
         unsafe { (*self.table.get()).is_some() }
+    }
+
+    /// Whether children of tasks that have ended were left to the task.
+    #[inline]
+    pub(crate) fn has_left(&self) -> bool {
+        // SAFETY: only the task's thread uses this value.
+        unsafe { (*self.table.get()).as_ref().is_some_and(|table| !table.left.is_empty()) }
+    }
+
+    /// Leaves to this task the children of a task inside it, which has ended.
+    pub(crate) fn leave(&self, children: Children<M>) {
+        self.with_table(|table| table.leave(children));
+    }
+
+    /// Whether `parent` is a task whose children were left to this task.
+    pub(crate) fn is_left(&self, parent: &Parent<M>) -> bool {
+        self.with_known_table(|table| table.left.iter().any(|left| parent.is(left.word()))).unwrap_or(false)
+    }
+
+    /// Takes out of the task, which has ended, what was left to it.
+    pub(crate) fn take_left(&mut self) -> Vec<Children<M>> {
+        self.with_known_table(|table| core::mem::take(&mut table.left)).unwrap_or_default()
     }
 
     /// Calls `then` with the dependences of the task's children. `then` must not use the task.
