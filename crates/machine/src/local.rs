@@ -5,7 +5,7 @@ use core::sync::atomic::AtomicUsize;
 use core::sync::atomic::Ordering::Relaxed;
 
 /// Number of words of a thread.
-pub const WORDS: usize = 9;
+pub const WORDS: usize = 10;
 
 /// The algorithm that owns a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +29,9 @@ pub enum Use {
     Notices,
     /// `machine`: 1 while the thread counts as one that waits by the policy `adaptive`.
     Adaptive,
+    /// The native machine: 1 if the thread has spun for a time in vain, and what it waited for came
+    /// soon after it slept. It reads 0 on other machines. Its reader clears it.
+    SpunInVain,
 }
 
 /// A function that is called with a word's value when the thread ends.

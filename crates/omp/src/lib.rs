@@ -22,6 +22,7 @@
 //! | `beyond` | work-shares of a cancelled region that the largest ring has no room for |
 //! | [`cut`] | a loop's iterations cut into tasks |
 //! | `turns` | the turns of an ordered loop |
+//! | `vain` | regions whose threads sleep at once, as their spins were in vain |
 //! | [`cancel`] | what is cancelled in a team |
 //! | [`team`] | a team, and a thread's place in it |
 //! | `gather` | the data of a team's threads, combined by a tree |
@@ -62,6 +63,7 @@ pub mod threads;
 mod told;
 pub mod tool;
 mod turns;
+mod vain;
 pub mod waits;
 mod work;
 pub mod worksharing;

@@ -6,6 +6,7 @@ use crate::share::Work;
 use crate::tasks::Spare;
 use crate::team::{Context, Levels, Region, Team};
 use crate::threads::Threads;
+use crate::vain::Vain;
 use crate::waits::{Waits, Why};
 use baton_machine::Ordering::{Relaxed, Release};
 use baton_machine::local::Use;
@@ -57,6 +58,8 @@ pub(crate) struct Thread<M: Machine> {
     pub(crate) begun: Cell<usize>,
     /// In an initial thread: how many threads its regions have, without itself.
     pub(crate) busy: M::Atomic<u32>,
+    /// Whether the threads of its regions spin in vain.
+    pub(crate) vain: Vain,
     /// How the next region binds its threads, by the numbers of `omp_proc_bind_t`; 0: not said.
     pub(crate) bind: Cell<u32>,
     /// The numbers of threads of the next region and of those within it, if a list says them.
@@ -75,7 +78,20 @@ impl<M: Machine> Thread<M> {
         let (pools, alone, spare) = (RefCell::new(Vec::new()), Cell::new(None), Spare::default());
         let (begun, busy, bind, levels) = (Cell::new(0), M::Atomic::new(0), Cell::new(0), Cell::default());
         let (is_due, before, shown) = (Cell::new(false), RefCell::default(), RefCell::default());
-        Thread { context: Cell::new(context), pools, alone, spare, begun, busy, bind, levels, is_due, before, shown }
+        Thread {
+            context: Cell::new(context),
+            pools,
+            alone,
+            spare,
+            begun,
+            busy,
+            vain: Vain::default(),
+            bind,
+            levels,
+            is_due,
+            before,
+            shown,
+        }
     }
 }
 

@@ -244,7 +244,11 @@ impl<M: Machine> Runtime<M> {
         let outer = unsafe { self.context() };
         let told = outer.tell_region(asked);
         let mut size = self.size(outer, asked);
-        let waits = self.settings.waits(Self::crowd(outer, size), self.usable);
+        let mut waits = self.settings.waits(Self::crowd(outer, size), self.usable);
+        // There is a crowd unless the user has named policies, which are taken as they are.
+        if size > 1 && self.crowd.is_some() && thread.vain.next::<M>() {
+            waits = waits.without_spins();
+        }
         let mut pools = thread.pools.borrow_mut();
         if size > 1 {
             let granted = size;

@@ -39,6 +39,17 @@ impl Waits {
         self.0[why as usize] = wait;
     }
 
+    /// These policies, but with a sleep at once where a thread would spin for a time first at the end
+    /// of a region, or without a team.
+    pub(crate) fn without_spins(mut self) -> Waits {
+        for why in [Why::Join, Why::Idle] {
+            if let Wait::SpinFor(_) = self.of(why) {
+                self.set(why, Wait::Futex);
+            }
+        }
+        self
+    }
+
     /// The policy for the reason `why`, for locks and barriers, which wait by themselves.
     #[inline]
     pub fn of(&self, why: Why) -> Wait {

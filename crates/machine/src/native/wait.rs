@@ -5,6 +5,7 @@ use super::cell::NativeAtomic;
 use super::futex::{self, Slept};
 use super::marker::Native;
 use super::stall::{Bounded, Kernel, WATCH};
+use crate::local::Use;
 use crate::units::Nanos;
 use crate::wait::{Between, Clock, Idle, Monitor, Spinning, Steps};
 use crate::{Atomic, Deadline, Machine, Wait, WaitResult, Word};
@@ -105,9 +106,23 @@ fn wait_in<T: Word>(
     }
     let rest = rest(steps.sleep_after, deadline);
     match carry_out(cell, value, group, steps, rest.or(deadline)) {
-        WaitResult::Expired if rest.is_some() => park(cell, value, group, deadline),
+        WaitResult::Expired if rest.is_some() => park_after_spin(cell, value, group, deadline),
         ended => ended,
     }
+}
+
+/// A sleep is brief if it takes less than this: several changes of threads on a CPU.
+const BRIEF: Nanos = Nanos(50_000);
+
+/// [`park`] after the time for which the policy rests. Notes for the thread if the sleep is brief:
+/// then the thread has probably kept the CPU from the one that it waited for.
+fn park_after_spin<T: Word>(cell: &NativeAtomic<T>, value: T, group: u32, deadline: Option<Deadline>) -> WaitResult<T> {
+    let start = Native::now(Clock::Monotonic);
+    let ended = park(cell, value, group, deadline);
+    if Native::now(Clock::Monotonic).0 - start.0 < BRIEF.0 {
+        Native::local().set(Use::SpunInVain, 1);
+    }
+    ended
 }
 
 /// When the wait should switch to sleeping, `nanoseconds` from now; `None` if `nanoseconds` is 0,
@@ -372,6 +387,31 @@ mod tests {
             assert_eq!(Native::wait_while(&cell, 4, wait, past), WaitResult::Changed(5), "{wait}");
             assert_eq!(Native::wait_while(&cell, 5, wait, past), WaitResult::Expired, "{wait}");
         }
+    }
+
+    /// Waits by a policy that spins for a time, while another thread lets `time` pass before it changes
+    /// the cell. Returns whether the wait noted that the thread has spun in vain.
+    fn spins_in_vain(spin: u32, time: std::time::Duration) -> bool {
+        let cell = NativeAtomic::new(0u32);
+        Native::local().set(Use::SpunInVain, 0);
+        std::thread::scope(|s| {
+            s.spawn(|| {
+                std::thread::sleep(time);
+                cell.store(1, Ordering::Release);
+                Native::wake(&cell, 1, Wait::SpinFor(spin));
+            });
+            let _ = Native::wait_while(&cell, 0, Wait::SpinFor(spin), None);
+        });
+        Native::local().get(Use::SpunInVain) != 0
+    }
+
+    #[test]
+    fn a_brief_sleep_after_a_spin_is_noted() {
+        use std::time::Duration;
+        assert!(!spins_in_vain(1000, Duration::from_millis(20)), "the sleep is long");
+        // The time is met by chance, as the thread that changes the cell is late by some time.
+        let spins = (10..).map(|n| 5000 * n).take(2000);
+        assert!(spins.into_iter().any(|spin| spins_in_vain(spin, Duration::from_micros(30))));
     }
 
     #[test]
