@@ -29,7 +29,7 @@ DEMO_SEEDS    ?= 3
 # Locks that are predicted; the three that are predicted best are measured.
 DEMO_LOCKS    ?= spin-park,adaptive,ttas,mcs-barging,mcs,ticket
 
-.PHONY: all demo build test counts lint tables docs book bench peers install install-c tools wheel python python-lock
+.PHONY: all demo build test counts lint tables docs book bench peers scx install install-c tools wheel python python-lock
 
 all: build
 
@@ -107,11 +107,21 @@ bench: tools
 peers: tools
 	CARGO_TARGET_DIR=target/peers $(CARGO) build --release --locked --manifest-path crates/bench/peers/Cargo.toml
 
+## scx: baton-scx, the loader of the scheduler inside of the kernel, and its tests; needs clang and the headers of libelf and zlib
+scx: tools
+	@scripts/need pkg-config
+	CARGO_TARGET_DIR=target/scx $(CARGO) clippy --locked --all-targets --manifest-path crates/scx/Cargo.toml -- -D warnings
+	CARGO_TARGET_DIR=target/scx $(CARGO) test --locked --manifest-path crates/scx/Cargo.toml
+	CARGO_TARGET_DIR=target/scx $(CARGO) build --release --locked --manifest-path crates/scx/Cargo.toml
+
 ## install: everything, under PREFIX (and DESTDIR)
 install: build
 	install -D -m 755 $(BUILT)/baton '$(DESTDIR)$(PREFIX)/bin/baton'
 	if [ -f target/peers/release/baton-peers ]; then \
 		install -D -m 755 target/peers/release/baton-peers '$(DESTDIR)$(PREFIX)/lib/baton/baton-peers'; \
+	fi
+	if [ -f target/scx/release/baton-scx ]; then \
+		install -D -m 755 target/scx/release/baton-scx '$(DESTDIR)$(PREFIX)/lib/baton/baton-scx'; \
 	fi
 	install -D -m 755 $(BUILT)/libbaton_preload.so '$(DESTDIR)$(PREFIX)/lib/baton/libbaton_preload.so'
 	install -D -m 755 $(BUILT)/libbaton_gomp.so '$(DESTDIR)$(PREFIX)/lib/baton/openmp/libgomp.so.1'

@@ -27,8 +27,9 @@ fn table() -> Vec<(String, Vec<String>)> {
 /// What `cargo metadata` says: each crate of the workspace and its normal (and build) dependencies among them.
 fn workspace() -> BTreeMap<String, Vec<String>> {
     let mut all = uses_of(concat!(env!("CARGO_MANIFEST_DIR"), "/../../Cargo.toml"));
-    // The Python module is a workspace of its own.
+    // Two crates are workspaces of their own.
     all.extend(uses_of(concat!(env!("CARGO_MANIFEST_DIR"), "/../python/Cargo.toml")));
+    all.extend(uses_of(concat!(env!("CARGO_MANIFEST_DIR"), "/../scx/Cargo.toml")));
     all
 }
 
