@@ -1,8 +1,9 @@
-//! The policies of `baton-sched` on a real machine, by CPU affinity: `baton sched`.
+//! The policies of `baton-sched` on a real machine, by CPU affinity or by a scheduler in the kernel: `baton sched`.
 //!
 //! | module | holds |
 //! | --- | --- |
 //! | [`run`](mod@run) | a run: programs are started or attached, and their threads placed until they end |
+//! | [`scx`] | the scheduler in the kernel, by the program `baton-scx` |
 //! | [`report`] | what a run came to |
 //! | [`core`] | the pure core: what happens goes in, changes of masks come out |
 //! | [`log`] | a log of inputs and decisions, which can be replayed |
@@ -27,6 +28,7 @@ pub mod policies;
 pub mod report;
 pub mod restore;
 pub mod run;
+pub mod scx;
 pub mod setup;
 pub mod watchdog;
 

@@ -1,6 +1,7 @@
 //! What a run came to.
 
 pub use crate::core::Had;
+pub use crate::scx::InKernel;
 pub use crate::times::Percentiles;
 use serde::Serialize;
 
@@ -8,10 +9,8 @@ use serde::Serialize;
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
     pub policy: &'static str,
-    /// Where the daemon saw what threads do: `context-switch records` or `/proc`.
-    pub source: &'static str,
-    /// Why the better source could not be used.
-    pub source_because: Option<String>,
+    #[serde(flatten)]
+    pub by: By,
     pub fast_cpus: Vec<u32>,
     pub slow_cpus: Vec<u32>,
     /// Whether masks were only decided and not changed.
@@ -42,6 +41,20 @@ pub struct Report {
     pub log_failed: Option<String>,
     /// CPU time of the daemon itself.
     pub own_cpu_ns: u64,
+}
+
+/// Where the daemon saw what threads do, and what placed them.
+#[derive(Clone, Debug, Serialize)]
+pub struct By {
+    /// `context-switch records` or `/proc`.
+    pub source: &'static str,
+    /// Why the better source could not be used.
+    pub source_because: Option<String>,
+    /// `affinity` (masks of CPUs) or `scx` (a scheduler in the kernel).
+    pub backend: &'static str,
+    /// What the scheduler in the kernel came to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub in_kernel: Option<InKernel>,
 }
 
 /// What threads told of locks and barriers.

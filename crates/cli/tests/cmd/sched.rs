@@ -273,3 +273,25 @@ fn masks_are_the_users_however_a_run_ends() {
     let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}");
 }
+
+#[test]
+fn a_scheduler_in_the_kernel_is_refused_before_a_program_starts() {
+    let folder = tempfile::tempdir().unwrap();
+    let scx = folder.path().join("baton-scx");
+    std::fs::write(&scx, "#!/bin/sh\necho 'baton-scx: this kernel has no sched_ext' >&2\nexit 2\n").unwrap();
+    std::fs::set_permissions(&scx, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let Some(fast) = fast("a_scheduler_in_the_kernel_is_refused_before_a_program_starts") else { return };
+    let cases = [
+        (&["--backend", "scx"][..], scx.as_path(), "--backend scx: this kernel has no sched_ext"),
+        (&["--backend", "scx"], Path::new("/none"), "the program baton-scx is not built (looked at /none)"),
+        (&["--all"], scx.as_path(), "--all is for a scheduler in the kernel"),
+    ];
+    for (options, program, told) in cases {
+        let mut command = sched();
+        command.args(options).args(["--fast-cpus", &fast, "--", "echo", "ran"]).env("BATON_SCX", program);
+        let output = command.output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(said.contains(told), "{said}");
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{said}");
+    }
+}

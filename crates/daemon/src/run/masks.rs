@@ -48,6 +48,10 @@ impl Run {
     /// Changes the mask of a thread. Returns what the core must hear of it.
     pub(super) fn change(&mut self, id: ThreadId, cpus: &[u32], why: Why) -> Result<Option<Input>, Error> {
         let user = self.core.user(id).map(<[u32]>::to_vec);
+        if self.scx.is_some() {
+            self.place(id, cpus);
+            return Ok(None);
+        }
         let (Some(key), Some(user), Some(_)) = (self.live.key(id), user, &self.journal) else { return Ok(None) };
         // Another thread may have the number of one that has ended.
         let stat = key.stat().filter(Stat::lives);
@@ -141,7 +145,7 @@ impl Run {
     /// The program has set the mask of a thread, as it has told.
     pub(super) fn sets_own(&mut self, id: ThreadId, now: u64) -> Result<(), Error> {
         let present = self.live.key(id).and_then(|key| self.present(key.tid));
-        let (Some(present), Some(_)) = (present, &self.journal) else { return Ok(()) };
+        let Some(present) = present.filter(|_| self.acts()) else { return Ok(()) };
         let input = self.changed_own(id, present)?;
         self.hear(now, input)
     }
@@ -244,7 +248,7 @@ impl Run {
                 self.hear(now, ended)?;
                 continue;
             }
-            let Some(present) = present.filter(|_| self.journal.is_some()) else { continue };
+            let Some(present) = present.filter(|_| self.acts()) else { continue };
             // The watchdog has given the user's mask back, a cpuset has cut the mask, or the program has
             // set another one.
             let input = if self.differs(&present, &user) {

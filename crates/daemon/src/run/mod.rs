@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `begin` | the source is opened, and the programs are started or attached |
 //! | `masks` | masks as they are changed, and as they are found |
+//! | `places` | threads as the scheduler in the kernel is told of them |
 //! | `pages` | what threads tell of locks, and the answers that they get |
 //!
 //! Every 4 ms the daemon reads what happened, gives it to the core, and changes the masks that the
@@ -13,6 +14,7 @@
 mod begin;
 mod masks;
 mod pages;
+mod places;
 
 pub use begin::{check_attach, check_free, command_of};
 
@@ -24,8 +26,9 @@ use crate::journal::{self, Key};
 use crate::live::{Known, Live};
 use crate::locks::Locks;
 use crate::log;
-use crate::report::{AppReport, Report, Told};
+use crate::report::{AppReport, By, Report, Told};
 use crate::restore;
+use crate::scx::{Scheduler, Scx};
 use crate::setup::Setup;
 use crate::signals::{Came, Signals};
 use crate::source::{Source, snapshot};
@@ -64,6 +67,8 @@ pub struct Request {
     pub poll: bool,
     /// The file to which the log is written.
     pub log: Option<File>,
+    /// The scheduler in the kernel that places threads. `None`: masks of CPUs do.
+    pub scheduler: Option<Scheduler>,
     /// The command of which `sched restore --watch` is the watchdog. A run without a watchdog does
     /// not survive SIGKILL.
     pub watchdog: Option<PathBuf>,
@@ -116,9 +121,8 @@ struct Run {
     started: Started,
     journal: Option<journal::Writer>,
     watchdog: Option<Watchdog>,
-    log: Option<BufWriter<File>>,
-    /// Why the log could not be written to its end.
-    log_failed: Option<std::io::Error>,
+    scx: Option<Scx>,
+    log: LogFile,
     view: Option<View>,
     start: u64,
     /// Threads in the journal.
@@ -138,6 +142,13 @@ struct Run {
     figures: Figures,
 }
 
+/// The log, if there is one.
+struct LogFile {
+    file: Option<BufWriter<File>>,
+    /// Why it could not be written to its end.
+    failed: Option<std::io::Error>,
+}
+
 struct Figures {
     notices: Times,
     /// From the begin of a wait for a lock or at a barrier to its notice.
@@ -152,7 +163,7 @@ struct Figures {
 
 impl Run {
     fn begin(request: Request, blocked: libc::sigset_t) -> Result<Run, Error> {
-        let Request { setup, what, dry_run, poll, log, watchdog, view } = request;
+        let Request { setup, what, dry_run, poll, log, scheduler, watchdog, view } = request;
         // All CPUs of both kinds, because those that are off may come on.
         let [fast, slow] = [true, false].map(|fast| setup.all_of_kind(fast));
         let unusable: Vec<u32> = (0..).zip(&setup.usable).filter(|(_, usable)| !**usable).map(|(cpu, _)| cpu).collect();
@@ -161,12 +172,15 @@ impl Run {
             let written = log.write_all(setup.text().as_bytes()).and_then(|()| log.flush());
             written.map_err(Error::because("cannot write the log"))?;
         }
+        let scheduler = scheduler.filter(|_| !dry_run);
+        let scx = scheduler.map(|scheduler| Scx::start(&scheduler, &fast)).transpose()?;
+        let masks = !dry_run && scx.is_none();
         let start = sys::now();
         let programs = format!("{VARIABLE}={}-{start}", std::process::id());
-        let journal = match (dry_run, &what) {
-            (true, _) => None,
-            (false, Programs::Start { .. }) => Some(journal::Writer::begin(programs.clone(), fast, slow)),
-            (false, Programs::Attach(_)) => Some(journal::Writer::begin("-".into(), fast, slow)),
+        let journal = match (masks, &what) {
+            (false, _) => None,
+            (true, Programs::Start { .. }) => Some(journal::Writer::begin(programs.clone(), fast, slow)),
+            (true, Programs::Attach(_)) => Some(journal::Writer::begin("-".into(), fast, slow)),
         };
         let journal = journal.map(|journal| {
             let mut journal = journal?;
@@ -186,7 +200,7 @@ impl Run {
             }
         };
         let mut live = Live::default();
-        let begun = pages::make(&setup, &what, dry_run).and_then(|pages| {
+        let begun = pages::make(&setup, &what, masks).and_then(|pages| {
             let paths = pages.iter().map(Page::path).collect();
             let with = begin::With { programs: &programs, pages: paths, blocked };
             Ok((begin::begin_source(what, poll, &setup, with, &mut live)?, pages))
@@ -199,8 +213,7 @@ impl Run {
                 return Err(error);
             }
         };
-        let times = [(); 3].map(|()| Times::new());
-        let [notices, waits, follows] = times;
+        let [notices, waits, follows] = [(); 3].map(|()| Times::new());
         let figures = Figures { notices, waits, follows, masks: 0, refused: 0, changed_own: 0, cut: 0, lost: 0 };
         let run = Run {
             core: Core::new(setup),
@@ -210,14 +223,14 @@ impl Run {
             started,
             journal,
             watchdog,
-            log,
-            log_failed: None,
+            scx,
+            log: LogFile { file: log, failed: None },
             view,
             start,
             keys: BTreeMap::new(),
             given: Given::default(),
             cut: BTreeMap::new(),
-            locks: Locks::new(pages, !dry_run),
+            locks: Locks::new(pages, masks),
             online: proc::online().unwrap_or_default(),
             checks: 0,
             changed: BTreeMap::new(),
@@ -245,6 +258,7 @@ impl Run {
                 self.check(now)?;
             }
             self.hear(now, Input::Tick)?;
+            self.scx.iter_mut().for_each(Scx::beat);
             if let Some(view) = self.view.as_mut().filter(|_| now - viewed >= VIEW_NS) {
                 viewed = now;
                 if view(&self.core, now - self.start).is_err() {
@@ -355,8 +369,11 @@ impl Run {
                 debug_assert!(false, "the daemon tells the core what can be: {input:?}");
                 continue;
             };
-            let line = self.log.as_ref().map(|_| log::line(time, &input, &decisions));
+            let line = self.log.file.as_ref().map(|_| log::line(time, &input, &decisions));
             self.write(line.unwrap_or_default().as_bytes());
+            if let Input::Begins(id, _) | Input::Mask(id, _) = input {
+                self.place_anywhere(id);
+            }
             for decision in decisions {
                 if let Decision::Mask(id, cpus, why) = decision {
                     inputs.extend(self.change(id, &cpus, why)?);
@@ -380,10 +397,10 @@ impl Run {
     /// Writes to the log. A log that cannot be written ends there; the run goes on, and its report
     /// says why.
     fn write(&mut self, bytes: &[u8]) {
-        let Some(log) = &mut self.log else { return };
+        let Some(log) = &mut self.log.file else { return };
         let written = if bytes.is_empty() { log.flush() } else { log.write_all(bytes) };
         if let Err(error) = written {
-            (self.log, self.log_failed) = (None, Some(error));
+            self.log = LogFile { file: None, failed: Some(error) };
         }
     }
 
@@ -391,6 +408,9 @@ impl Run {
     fn give_back(&mut self) -> u64 {
         // A program may have changed a mask since the last check.
         let _ = self.check_masks(sys::now(), true);
+        if let Some(scx) = &mut self.scx {
+            scx.end(self.live.all().into_iter().map(|(_, key)| key.tid));
+        }
         let Some(journal) = self.journal.take() else { return 0 };
         let given_back = restore::restore(&journal.journal());
         journal.remove();
@@ -424,10 +444,16 @@ impl Run {
         let has_times = matches!(self.source, Source::Switches(_));
         let (threads, without_room) = self.locks.threads();
         let waits = self.figures.waits.percentiles();
-        Report {
-            policy: setup.policy.name,
+        let in_kernel = self.scx.map(Scx::result);
+        let by = By {
             source: self.source.name(),
             source_because: self.source_because,
+            backend: if in_kernel.is_some() { "scx" } else { "affinity" },
+            in_kernel,
+        };
+        Report {
+            policy: setup.policy.name,
+            by,
             fast_cpus: setup.of_kind(true).into_iter().collect(),
             slow_cpus: setup.of_kind(false).into_iter().collect(),
             dry_run: self.dry_run,
@@ -443,7 +469,7 @@ impl Run {
             cut: self.figures.cut,
             lost: self.figures.lost,
             watchdog_restarts: self.watchdog.as_ref().map_or(0, |watchdog| watchdog.starts - 1),
-            log_failed: self.log_failed.map(|error| error.to_string()),
+            log_failed: self.log.failed.map(|error| error.to_string()),
             own_cpu_ns: sys::own_cpu(),
         }
     }

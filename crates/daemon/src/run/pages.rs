@@ -7,10 +7,11 @@ use crate::sys::page::Page;
 use crate::sys::proc::Stat;
 use baton_machine::native::notices::{ANSWERS_MASKS, HEARS_LOCKS};
 
-/// Makes a page for each program that is started, if there is something to tell or to answer.
-pub(super) fn make(setup: &Setup, what: &Programs, dry_run: bool) -> Result<Vec<Page>, Error> {
+/// Makes a page for each program that is started, if there is something to tell or to answer. Where
+/// no `masks` are changed, programs see the users' masks anyhow.
+pub(super) fn make(setup: &Setup, what: &Programs, masks: bool) -> Result<Vec<Page>, Error> {
     let hears = if setup.policy.hears_locks { HEARS_LOCKS } else { 0 };
-    let listens = hears | if dry_run { 0 } else { ANSWERS_MASKS };
+    let listens = hears | if masks { ANSWERS_MASKS } else { 0 };
     let Programs::Start { programs, .. } = what else { return Ok(Vec::new()) };
     let pages = programs.iter().filter(|_| listens != 0).map(|_| Page::make(listens)).collect::<std::io::Result<_>>();
     pages.map_err(Error::because("cannot make the page on which programs tell of locks"))

@@ -3,6 +3,9 @@
 use baton_machine::discover::cpulist;
 use std::fs;
 
+/// The class of threads that a scheduler of sched_ext has (`include/uapi/linux/sched.h`).
+const SCHED_EXT: i32 = 7;
+
 /// What `/proc/PID/task/TID/stat` says of a thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Stat {
@@ -119,7 +122,18 @@ pub(crate) fn online() -> Option<Vec<u32>> {
 
 /// Whether threads of this class share CPUs fairly. Real-time and deadline threads do not.
 pub(crate) fn is_fair(class: i32) -> bool {
-    [libc::SCHED_OTHER, libc::SCHED_BATCH, libc::SCHED_IDLE].contains(&class)
+    [libc::SCHED_OTHER, libc::SCHED_BATCH, libc::SCHED_IDLE, SCHED_EXT].contains(&class)
+}
+
+/// Gives a thread of the class of sched_ext the ordinary class.
+pub(crate) fn leave_ext(tid: u32) {
+    let none = libc::sched_param { sched_priority: 0 };
+    // SAFETY: the kernel reads one structure, a local variable.
+    unsafe {
+        if libc::sched_getscheduler(tid as i32) == SCHED_EXT {
+            libc::sched_setscheduler(tid as i32, libc::SCHED_OTHER, &raw const none);
+        }
+    }
 }
 
 /// The kernel's number of the calling thread.

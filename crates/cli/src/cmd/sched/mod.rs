@@ -3,9 +3,11 @@
 //! | file | holds |
 //! | --- | --- |
 //! | [`request`] | the options as a request: policy, CPUs, programs |
+//! | [`scheduler`] | the program that loads a scheduler into the kernel |
 //! | [`show`] | statistics at the end, and the live view |
 
 mod request;
+mod scheduler;
 mod show;
 
 use crate::error::BadInput;
@@ -31,6 +33,7 @@ Examples:
   baton sched --fast-cpus 0-3 --view -- ./app               name the fast CPUs, watch the threads
   baton sched --dry-run --log run.log -- ./app              decide, change nothing
   baton sched --policy crit -- baton run --lock mcs ./app   by what threads tell of locks
+  baton sched --backend scx -- ./app                        by a scheduler in the kernel
   baton sched --attach 1234,1250                            programs that run already
   baton sched replay run.log                                the same decisions again
   baton sched restore                                       masks that a killed run left behind"
@@ -57,7 +60,13 @@ struct RunArgs {
     /// The policy's time slice. Rounds of swaps come every ten, and a boost lasts a hundred.
     #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = crate::values::duration)]
     time_slice: std::time::Duration,
-    /// Decide, and change no mask.
+    /// What places threads: affinity (masks of CPUs) or scx (a scheduler in the kernel; needs root and Linux with sched_ext).
+    #[arg(long, value_enum, default_value_t = Backend::Affinity)]
+    backend: Backend,
+    /// With --backend scx: schedule all threads of the machine, not only those of the programs.
+    #[arg(long)]
+    all: bool,
+    /// Decide, and change nothing.
     #[arg(long)]
     dry_run: bool,
     /// Write what happened and what was decided to this file, for `baton sched replay`.
@@ -81,6 +90,13 @@ struct RunArgs {
     /// The programs and their arguments, with `::` between programs.
     #[arg(last = true, value_name = "PROGRAM")]
     programs: Vec<OsString>,
+}
+
+/// What places threads.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Backend {
+    Affinity,
+    Scx,
 }
 
 /// What `baton sched` does instead of a run.

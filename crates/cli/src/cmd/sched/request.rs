@@ -1,6 +1,6 @@
 //! The options as a request. All of them are checked before anything is changed.
 
-use super::{RunArgs, show};
+use super::{Backend, RunArgs, scheduler, show};
 use crate::error::BadInput;
 use crate::ui;
 use baton_daemon::policies::{self, Chosen};
@@ -29,6 +29,7 @@ pub(super) fn of(options: RunArgs) -> anyhow::Result<Request> {
         let hint = format!("start the program: baton sched --policy {} -- baton run ./app", policy.name);
         return Err(BadInput::new(why).hint(hint).into());
     }
+    let scheduler = scheduler::of(options.backend, options.all)?;
     let parts = parts(&options.programs)?;
     if parts.is_empty() && options.attach.is_empty() {
         return Err(BadInput::new("no program is named").hint("baton sched -- ./app, or --attach PID").into());
@@ -63,7 +64,8 @@ pub(super) fn of(options: RunArgs) -> anyhow::Result<Request> {
         false => Programs::Start { programs, to_stderr: options.json },
     };
     let log = options.log.as_deref().map(log_file).transpose()?;
-    if std::fs::read_to_string("/sys/kernel/sched_ext/state").is_ok_and(|state| state.trim() == "enabled") {
+    let masks = options.backend == Backend::Affinity;
+    if masks && std::fs::read_to_string("/sys/kernel/sched_ext/state").is_ok_and(|state| state.trim() == "enabled") {
         ui::warn("a sched_ext scheduler is loaded: it may place threads against the masks' purpose");
     }
     Ok(Request {
@@ -72,6 +74,7 @@ pub(super) fn of(options: RunArgs) -> anyhow::Result<Request> {
         dry_run: options.dry_run,
         poll: options.poll,
         log,
+        scheduler,
         watchdog: Some("/proc/self/exe".into()),
         view: options.view.then(show::view),
     })

@@ -3,7 +3,7 @@
 use crate::ui;
 use baton_daemon::LockNotice;
 use baton_daemon::core::{Core, Where};
-use baton_daemon::report::{Had, Percentiles, Report};
+use baton_daemon::report::{Had, InKernel, Percentiles, Report};
 use baton_daemon::run::View;
 use baton_machine::discover::cpulist;
 use std::fmt::Write as _;
@@ -18,11 +18,11 @@ pub(super) fn text(report: &Report) -> String {
     let mut out = format!(
         "\n{} for {seconds:.1} s, by {}; fast CPUs {}, slow CPUs {}\n",
         report.policy,
-        report.source,
+        report.by.source,
         cpulist::show(&report.fast_cpus),
         cpulist::show(&report.slow_cpus),
     );
-    if let Some(because) = &report.source_because {
+    if let Some(because) = &report.by.source_because {
         let _ = writeln!(out, "/proc, because {because}: what happens between two looks, 4 ms apart, is not seen");
     }
     let rows = report.apps.iter().map(|app| {
@@ -37,6 +37,15 @@ pub(super) fn text(report: &Report) -> String {
     out += &ui::table(&header, &rows.collect::<Vec<_>>());
     if report.dry_run {
         out += "a dry run: no mask was changed\n";
+    } else if let Some(InKernel { left, counts }) = &report.by.in_kernel {
+        let counts: Vec<String> = counts.iter().map(|(name, count)| format!("{name} {count}")).collect();
+        let _ = writeln!(out, "{} placements by the scheduler in the kernel: {}", report.masks, counts.join(", "));
+        if let Some(why) = left {
+            let _ = writeln!(
+                out,
+                "the scheduler in the kernel ended before the programs did ({why}); the kernel placed them then"
+            );
+        }
     } else {
         let _ = writeln!(out, "{} masks changed, {} given back at the end", report.masks, report.given_back);
     }
