@@ -12,6 +12,7 @@ use baton_machine::Ordering::{Relaxed, Release};
 use baton_machine::local::Use;
 use baton_machine::{Atomic, Machine, Owned};
 use core::cell::{Cell, RefCell};
+use core::mem::MaybeUninit;
 use std::collections::BTreeMap;
 
 /// A worker, as seen by the thread whose pool it is in.
@@ -52,6 +53,8 @@ pub(crate) struct Thread<M: Machine> {
     pub(crate) pools: RefCell<Vec<Pool<M>>>,
     /// A team of one thread that none of the thread's regions uses now.
     pub(crate) alone: Cell<Option<Owned<M, Team<M>>>>,
+    /// The memory of a region's context that has ended.
+    pub(crate) room: Cell<Option<Box<MaybeUninit<Context<M>>>>>,
     /// The memory of ended tasks that the thread keeps.
     pub(crate) spare: Spare<M>,
     /// The number of active regions that the thread has begun and that have not ended.
@@ -82,6 +85,7 @@ impl<M: Machine> Thread<M> {
             context: Cell::new(context),
             pools,
             alone,
+            room: Cell::new(None),
             spare,
             begun,
             busy,

@@ -296,15 +296,8 @@ impl<M: Machine> Runtime<M> {
             told,
             outer,
         };
-        let context = Box::into_raw(Box::new(Context::new(team_ref, region, 0, &thread.spare)));
-        // SAFETY: the team's last region has ended, and its threads learn of this one only below.
-        unsafe { team_ref.begin(region) };
-        thread.context.set(context);
-        if let Some(work) = share {
-            // SAFETY: made above.
-            unsafe { &*context }.enter(|| work);
-        }
-        workers.iter().for_each(|worker| send(worker, team.expose_provenance(), &self.idle));
+        // SAFETY: the team's last region has ended, and the workers are its other threads.
+        let context = unsafe { self.launch(thread, team_ref, region, workers, share) };
         // SAFETY: made above.
         unsafe { &*context }.tell_begin();
         if region.in_share {
@@ -314,6 +307,38 @@ impl<M: Machine> Runtime<M> {
         if region.shown {
             self.threads.show();
         }
+    }
+
+    /// Lets the workers begin the region of a team, and makes the calling thread's own context in it.
+    ///
+    /// # Safety
+    /// No thread is in a region of the team, and the workers are its threads but for the calling one.
+    #[inline]
+    unsafe fn launch(
+        &self,
+        thread: &Thread<M>,
+        team: &Team<M>,
+        region: Region<M>,
+        workers: &[Owned<M, Worker<M>>],
+        share: Option<Work>,
+    ) -> *mut Context<M> {
+        // SAFETY: by contract; its threads learn of the region only below.
+        unsafe { team.begin(region) };
+        let at = core::ptr::from_ref(team).expose_provenance();
+        let send_all = || workers.iter().for_each(|worker| send(worker, at, &self.idle));
+        // Without a work-share, the workers begin while this thread makes its own context.
+        if share.is_none() {
+            send_all();
+        }
+        let room = thread.room.take().unwrap_or_else(Box::new_uninit);
+        let context = Box::into_raw(Box::write(room, Context::new(team, region, 0, &thread.spare)));
+        thread.context.set(context);
+        if let Some(work) = share {
+            // SAFETY: made above.
+            unsafe { &*context }.enter(|| work);
+            send_all();
+        }
+        context
     }
 
     /// Starts workers until there are enough for a team of `size` at this level of the thread's
@@ -375,7 +400,8 @@ impl<M: Machine> Runtime<M> {
         // SAFETY: `begin` made the context, and the team too if its size is 1; no thread uses them
         // any more.
         unsafe {
-            drop(Box::from_raw(context));
+            context.drop_in_place();
+            thread.room.set(Some(Box::from_raw(context.cast())));
             if size == 1 {
                 thread.alone.set(Some(Owned::from_raw(team.cast_mut())));
             }
