@@ -35,6 +35,8 @@ fn the_path_goes_through_a_stream_to_the_slow_stage() {
         ("epoll", "pipe"),
         ("pair", "socket"),
         ("messages", "socket"),
+        ("named", "socket"),
+        ("accepted", "socket"),
         ("eventfd", "eventfd"),
         ("counter", "eventfd"),
         ("tcp", "connection"),

@@ -19,6 +19,7 @@
 //! | `told` | objects of which the trace says something already |
 //! | `cost` | what recording costs, measured |
 //! | `streams` | which files are sockets, pipes or eventfds, and the streams that they are ends of |
+//! | `unix_peers` | which Unix sockets with a name belong together |
 //! | `switches` | when the kernel took the CPU away, and gave it back |
 //! | `libc_locks` | locks inside of glibc, by breakpoints |
 //! | `perf` | events of the kernel about a thread, and the rings that they come in |
@@ -47,6 +48,7 @@ mod switches;
 mod teams;
 mod threads;
 mod told;
+mod unix_peers;
 
 pub use baton_trace::WakeReason;
 pub use futexes::*;

@@ -6,6 +6,7 @@
 //! | --- | --- |
 //! | pipe | the file's number in its file system, and that of the file system |
 //! | pair of sockets | the number of the socket that receives; `socketpair` tells which two belong together |
+//! | Unix socket with a name | the number of the socket of the side that connected (`unix_peers`) |
 //! | TCP connection | made of the addresses and ports of both sides, in the order of the direction |
 //! | eventfd | the process that made it, and a count |
 //!
@@ -13,6 +14,7 @@
 //! file. A number that comes to stand for another file in another way (a close inside the C library, and then
 //! a file of another sort) keeps its old answer.
 
+use super::unix_peers;
 use crate::base::errno;
 use baton_trace::{Address, Stream};
 use core::ffi::c_int;
@@ -121,12 +123,16 @@ fn pipe(file: c_int, about: &libc::stat) -> [u64; 2] {
 fn socket(file: c_int, number: u64) -> [u64; 2] {
     match partner(number) {
         Some(partner) => [Stream::Socket.address(partner), Stream::Socket.address(number)],
-        None => connection(file).unwrap_or([0; 2]),
+        None => connection(file).or_else(|| unix(file, number)).unwrap_or([0; 2]),
     }
 }
 
+fn unix(file: c_int, number: u64) -> Option<[u64; 2]> {
+    is_stream(file).then(|| unix_peers::ends(file, number))?
+}
+
 /// Mixes numbers into one, so that different ones hardly ever give the same.
-fn mixed(numbers: &[u64]) -> u64 {
+pub(super) fn mixed(numbers: &[u64]) -> u64 {
     let step = |sum: u64, number: &u64| (sum.rotate_left(23) ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     numbers.iter().fold(0x2545_f491_4f6c_dd1d, step) >> 16
 }

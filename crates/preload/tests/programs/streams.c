@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -108,8 +109,20 @@ static void connected(void) {
     CHECK(close(listens) == 0);
 }
 
+// `named`: the maker of items connects, and the other one accepts. `accepted`: the other way round.
+static void named(void) {
+    struct sockaddr_un place = {.sun_family = AF_UNIX};
+    snprintf(place.sun_path + 1, sizeof place.sun_path - 1, "baton-streams-%d", getpid());
+    int listens = socket(AF_UNIX, SOCK_STREAM, 0), connects = socket(AF_UNIX, SOCK_STREAM, 0), accepts;
+    CHECK(bind(listens, (struct sockaddr *)&place, sizeof place) == 0 && listen(listens, 1) == 0);
+    CHECK(connect(connects, (struct sockaddr *)&place, sizeof place) == 0 && (accepts = accept(listens, 0, 0)) >= 0);
+    CHECK(close(listens) == 0);
+    in = is("named") ? accepts : connects, out = is("named") ? connects : accepts;
+}
+
 static void open_ends(void) {
     int ends[2];
+    if (is("named") || is("accepted")) return named();
     if (is("tcp")) return connected();
     if (is("eventfd") || is("counter")) {
         CHECK((in = out = eventfd(0, 0)) >= 0);
