@@ -159,7 +159,8 @@ fn a_profile_names_the_slow_stage(stages: &Path) {
 }
 
 /// Two threads wait for the first one. It sleeps 50 ms with a mutex, in an initialization that goes on for 50
-/// ms, then 100 ms before it gives the permit, and 200 ms before it comes to the barrier as the last one. All this is known from the program alone.
+/// ms, then 100 ms before it gives the permit, and 200 ms before it comes to the barrier as the last one. All
+/// this is known from the program alone.
 fn a_profile_shows_other_objects(meets: &Path) {
     let folder = tempfile::tempdir().unwrap();
     let report = profiled(folder.path(), meets, &["200"]);

@@ -1,5 +1,6 @@
 //! The C library's own functions, looked up at their first use: the library may be loaded late.
 
+use crate::base::time;
 use crate::events;
 use crate::hooks::{self, Code, slot};
 use core::ffi::{CStr, c_char, c_int, c_void};
@@ -85,6 +86,16 @@ pub(super) fn outside<T>(call: impl FnOnce() -> T) -> T {
     let answer = call();
     thread.library.calls.store(outer, Relaxed);
     answer
+}
+
+/// Whether the library takes this time. It refuses an invalid time or clock even where it need not wait, so
+/// that no try may be made then.
+///
+/// # Safety
+/// `until` is null or points to a time.
+pub(super) unsafe fn is_time(clock: clockid_t, until: Until) -> bool {
+    // SAFETY: guaranteed by the caller.
+    !until.is_null() && unsafe { time::is_valid(clock, until) }
 }
 
 macro_rules! behind {

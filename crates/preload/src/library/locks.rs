@@ -3,8 +3,7 @@
 //! The library does not say whether a call had to wait. A try is made first: if it succeeds, there was
 //! no wait.
 
-use super::behind::{self, Object, Until, outside, within};
-use crate::base::time;
+use super::behind::{self, Object, Until, is_time, outside, within};
 use crate::events::library_locks::{EXCLUSIVE, MUTEX, SHARED, act, tell};
 use crate::events::{self, Recorded};
 use crate::hooks::{Code, slot};
@@ -55,8 +54,7 @@ fn taking(lock: Object, mode: u64, site: usize, tries: impl FnOnce() -> c_int, w
     answer
 }
 
-/// [`taking`] with a deadline. The library refuses an invalid time or clock even if the lock is free, so
-/// no try is made then.
+/// [`taking`] with a deadline.
 ///
 /// # Safety
 /// `until` is null or points to a time.
@@ -69,7 +67,7 @@ unsafe fn timed(
     wait: impl FnOnce() -> c_int,
 ) -> c_int {
     // SAFETY: guaranteed by the caller.
-    if until.is_null() || !unsafe { time::is_valid(clock, until) } {
+    if !unsafe { is_time(clock, until) } {
         return wait();
     }
     taking(lock, mode, site, tries, wait)

@@ -1,7 +1,6 @@
 //! The C library's condition variables, semaphores and barriers.
 
-use super::behind::{self, Object, Until, within};
-use crate::base::time;
+use super::behind::{self, Object, Until, is_time, within};
 use crate::events::library_locks::{self, MUTEX};
 use crate::events::library_objects::{act, tell};
 use crate::hooks::{Code, slot};
@@ -50,7 +49,7 @@ unsafe extern "C-unwind" fn cond_timedwait(
     // SAFETY: passed on.
     let wait = || unsafe { behind::baton_cond_timedwait.get()(cond, mutex, clock, until) };
     // SAFETY: a pointer that is not null is the program's to a time.
-    if until.is_null() || !unsafe { time::is_valid(clock, until) } {
+    if !unsafe { is_time(clock, until) } {
         return wait();
     }
     waiting(cond, mutex, site, wait)
@@ -110,7 +109,7 @@ unsafe extern "C-unwind" fn semaphore_timedtake(
     // SAFETY: passed on.
     let wait = || unsafe { behind::baton_semaphore_timedtake.get()(semaphore, clock, until) };
     // SAFETY: a pointer that is not null is the program's to a time.
-    if until.is_null() || !unsafe { time::is_valid(clock, until) } {
+    if !unsafe { is_time(clock, until) } {
         return wait();
     }
     // SAFETY: passed on.

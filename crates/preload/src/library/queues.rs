@@ -1,7 +1,6 @@
 //! The C library's queues, but those between processes.
 
-use super::behind::{self, Object, Until, within};
-use crate::base::time;
+use super::behind::{self, Object, Until, is_time, within};
 use crate::events::queues::{act, met, tell};
 use crate::hooks::{Code, slot};
 use core::ffi::{c_int, c_void};
@@ -77,8 +76,7 @@ fn tried(queue: Object, deed: Deed, site: usize, tries: impl FnOnce() -> c_int) 
     answer
 }
 
-/// [`doing`] with a deadline. The library refuses an invalid time or clock even if it need not wait, so no
-/// try is made then.
+/// [`doing`] with a deadline.
 ///
 /// # Safety
 /// `until` is null or points to a time.
@@ -91,7 +89,7 @@ unsafe fn timed(
     wait: impl FnOnce() -> c_int,
 ) -> c_int {
     // SAFETY: guaranteed by the caller.
-    if until.is_null() || !unsafe { time::is_valid(clock, until) } {
+    if !unsafe { is_time(clock, until) } {
         return wait();
     }
     doing(queue, deed, site, tries, wait)
