@@ -1,5 +1,5 @@
-//! The folders of files that belong to Baton and not to a project: chip files and profiles beside
-//! the installed command, this machine's calibration in the user's data folder.
+//! Where files lie that belong to Baton and not to a project: chip files and profiles beside the
+//! installed command, this machine's calibration in the user's data folder, programs that are built by themselves.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -101,6 +101,24 @@ fn shipped(exe: Option<&Path>, set: Option<&Path>, name: &str) -> Option<PathBuf
     let installed = dir.join("../share/baton").join(name);
     let built = dir.ancestors().find(|dir| dir.file_name().is_some_and(|n| n == "target")).and_then(Path::parent);
     [Some(installed), built.map(|tree| tree.join(name))].into_iter().flatten().find(|folder| folder.is_dir())
+}
+
+/// Returns where a program of Baton's lies that is built by itself, as `baton-peers` by `make peers`: beside the command
+/// `exe`, where it is installed, or where it was built. If the user has `set` a place, only that one counts.
+///
+/// # Errors
+/// Says that the program is not built, and which places were looked at.
+pub(crate) fn program(name: &str, set: Option<OsString>, exe: &Path) -> Result<PathBuf, String> {
+    let folder = exe.parent().unwrap_or(Path::new("/"));
+    let built = format!("../{}/release/{name}", name.trim_start_matches("baton-"));
+    let places = match set {
+        Some(set) => vec![PathBuf::from(set)],
+        None => [name, &format!("../lib/baton/{name}"), &built].map(|place| folder.join(place)).to_vec(),
+    };
+    places.iter().find(|place| place.is_file()).cloned().ok_or_else(|| {
+        let looked: Vec<String> = places.iter().map(|place| place.display().to_string()).collect();
+        format!("the program {name} is not built (looked at {})", looked.join(", "))
+    })
 }
 
 #[cfg(test)]

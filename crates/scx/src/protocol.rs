@@ -8,7 +8,7 @@
 //!
 //! | line out | means |
 //! | --- | --- |
-//! | `ready NAMES` | the scheduler is loaded, and uses the `new` or the `old` names of the kernel's functions |
+//! | `ready` | the scheduler is loaded |
 //! | `left REASON` | the kernel has ended the scheduler |
 //! | `counts NAME NUMBER …` | at the end: what the scheduler counted |
 

@@ -154,25 +154,30 @@ fn is_stream(file: c_int) -> bool {
     failed == 0 && sort == libc::SOCK_STREAM
 }
 
-/// A function of the C library that tells one side of a connection.
-type Side = unsafe extern "C" fn(c_int, *mut libc::sockaddr, *mut libc::socklen_t) -> c_int;
+/// A function of the C library that tells the name of one side of a connection.
+pub(super) type Side = unsafe extern "C" fn(c_int, *mut libc::sockaddr, *mut libc::socklen_t) -> c_int;
 
-/// The address and port of one side of a connection; the address as one of IPv6.
-fn side(file: c_int, ask: Side) -> Option<[u64; 3]> {
+/// The name of one side of a connection, and its length; `None` if there is no such side.
+pub(super) fn name(file: c_int, ask: Side) -> Option<(libc::sockaddr_storage, usize)> {
     let mut name = MaybeUninit::<libc::sockaddr_storage>::zeroed();
     let mut length = size_of::<libc::sockaddr_storage>() as libc::socklen_t;
     // SAFETY: the kernel writes at most `length` bytes to the structure.
     let failed = unsafe { ask(file, name.as_mut_ptr().cast(), &raw mut length) } != 0;
     // SAFETY: the structure was zeroed, and all zeros are a valid value of it.
-    let name = unsafe { name.assume_init() };
+    (!failed).then(|| (unsafe { name.assume_init() }, length as usize))
+}
+
+/// The address and port of one side of a connection; the address as one of IPv6.
+fn side(file: c_int, ask: Side) -> Option<[u64; 3]> {
+    let (name, _) = name(file, ask)?;
     match c_int::from(name.ss_family) {
-        libc::AF_INET if !failed => {
+        libc::AF_INET => {
             // SAFETY: the family says that the structure begins with this one, which any bytes are valid for.
             let v4 = unsafe { &*(&raw const name).cast::<libc::sockaddr_in>() };
             let mapped = u64::from_ne_bytes([0, 0, 0xff, 0xff, 0, 0, 0, 0]);
             Some([0, mapped | u64::from(v4.sin_addr.s_addr) << 32, u64::from(v4.sin_port)])
         }
-        libc::AF_INET6 if !failed => {
+        libc::AF_INET6 => {
             // SAFETY: as above.
             let v6 = unsafe { &*(&raw const name).cast::<libc::sockaddr_in6>() };
             let [high, low] = [0, 8].map(|at| {

@@ -3,7 +3,7 @@
 //! A connection's two streams are numbered by the socket of the side that connected. That side knows its
 //! own number. The side that accepted asks the kernel (`sock_diag`, NETLINK_SOCK_DIAG) for it.
 
-use super::streams::mixed;
+use super::streams::{Side, mixed, name};
 use baton_trace::Stream;
 use core::ffi::{c_int, c_long};
 use core::mem::{MaybeUninit, offset_of, size_of};
@@ -20,18 +20,11 @@ pub(super) fn ends(file: c_int, number: u64) -> Option<[u64; 2]> {
     }
 }
 
-/// A function of the C library that tells the name of one side of a connection.
-type Side = unsafe extern "C" fn(c_int, *mut libc::sockaddr, *mut libc::socklen_t) -> c_int;
-
 /// Whether this side of a Unix socket has a name; `None` if it is no connected Unix socket.
 fn has_name(file: c_int, ask: Side) -> Option<bool> {
-    let mut name = MaybeUninit::<libc::sockaddr_un>::zeroed();
-    let mut length = size_of::<libc::sockaddr_un>() as libc::socklen_t;
-    // SAFETY: the kernel writes at most `length` bytes to the structure.
-    let failed = unsafe { ask(file, name.as_mut_ptr().cast(), &raw mut length) } != 0;
-    // SAFETY: the structure was zeroed, and all zeros are a valid value of it.
-    let is_unix = c_int::from(unsafe { name.assume_init() }.sun_family) == libc::AF_UNIX;
-    (!failed && is_unix).then_some(length as usize > offset_of!(libc::sockaddr_un, sun_path))
+    let (name, length) = name(file, ask)?;
+    let is_unix = c_int::from(name.ss_family) == libc::AF_UNIX;
+    is_unix.then_some(length > offset_of!(libc::sockaddr_un, sun_path))
 }
 
 /// `struct unix_diag_req` behind its `struct nlmsghdr`.

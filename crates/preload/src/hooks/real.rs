@@ -86,6 +86,16 @@ pub fn find(name: &CStr) -> *mut c_void {
     unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) }
 }
 
+/// The address of `name` in a loaded object file; null if the file is not loaded or lacks the name. The handle is not
+/// given back, as what it leads to stays in use.
+pub fn find_in(file: &CStr, name: &CStr) -> *mut c_void {
+    // SAFETY: with NOLOAD, `dlopen` only finds a loaded object; both names are strings.
+    unsafe {
+        let handle = libc::dlopen(file.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD);
+        if handle.is_null() { core::ptr::null_mut() } else { libc::dlsym(handle, name.as_ptr()) }
+    }
+}
+
 macro_rules! version {
     () => {
         None

@@ -55,12 +55,7 @@ fn find(name: &CStr) -> *mut () {
     let mut at = hooks::real::find(name);
     for file in FILES {
         if at.is_null() {
-            // SAFETY: with NOLOAD, `dlopen` only finds a loaded object; both names are strings. The
-            // handle is not given back, as the library stays in use.
-            at = unsafe {
-                let handle = libc::dlopen(file.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD);
-                if handle.is_null() { handle } else { libc::dlsym(handle, name.as_ptr()) }
-            };
+            at = hooks::real::find_in(file, name);
         }
     }
     if at.is_null() {

@@ -54,25 +54,6 @@ fn taking(lock: Object, mode: u64, site: usize, tries: impl FnOnce() -> c_int, w
     answer
 }
 
-/// [`taking`] with a deadline.
-///
-/// # Safety
-/// `until` is null or points to a time.
-unsafe fn timed(
-    lock: Object,
-    mode: u64,
-    site: usize,
-    (clock, until): (clockid_t, Until),
-    tries: impl FnOnce() -> c_int,
-    wait: impl FnOnce() -> c_int,
-) -> c_int {
-    // SAFETY: guaranteed by the caller.
-    if !unsafe { is_time(clock, until) } {
-        return wait();
-    }
-    taking(lock, mode, site, tries, wait)
-}
-
 /// Makes a try, which returns 0 if it took the lock.
 fn tried(lock: Object, mode: u64, site: usize, tries: impl FnOnce() -> c_int) -> c_int {
     let answer = within(tries);
@@ -110,7 +91,7 @@ macro_rules! hooks {
             // SAFETY: passed on.
             unsafe {
                 let wait = || behind::$call.get()(lock, clock, until);
-                timed(lock, $mode, site, (clock, until), || behind::$try.get()(lock), wait)
+                if is_time(clock, until) { taking(lock, $mode, site, || behind::$try.get()(lock), wait) } else { wait() }
             }
         }
     };

@@ -76,25 +76,6 @@ fn tried(queue: Object, deed: Deed, site: usize, tries: impl FnOnce() -> c_int) 
     answer
 }
 
-/// [`doing`] with a deadline.
-///
-/// # Safety
-/// `until` is null or points to a time.
-unsafe fn timed(
-    queue: Object,
-    deed: Deed,
-    site: usize,
-    (clock, until): (clockid_t, Until),
-    tries: impl FnOnce() -> c_int,
-    wait: impl FnOnce() -> c_int,
-) -> c_int {
-    // SAFETY: guaranteed by the caller.
-    if !unsafe { is_time(clock, until) } {
-        return wait();
-    }
-    doing(queue, deed, site, tries, wait)
-}
-
 /// A queue that has a call which makes it tells its capacity there.
 fn known(_: Object, _: usize) {}
 
@@ -138,7 +119,7 @@ macro_rules! thrice {
             unsafe {
                 let tries = || behind::$try_call.get()(queue $(, $argument)*);
                 let wait = || behind::$timed_call.get()(queue $(, $argument)*, clock, until);
-                timed(queue, $deed, site, (clock, until), tries, wait)
+                if is_time(clock, until) { doing(queue, $deed, site, tries, wait) } else { wait() }
             }
         }
     };
@@ -160,10 +141,34 @@ spsc_peek baton_spsc_peek, baton_spsc_trypeek, spsc_timedpeek baton_spsc_timedpe
 thrice! { known GET (item: *mut c_void)
 unbounded_get baton_unbounded_get, unbounded_tryget baton_unbounded_tryget, unbounded_timedget baton_unbounded_timedget }
 
-/// Where `struct baton_queue` (`baton.h`) has the size of its items.
-const ITEM_SIZE: usize = 32;
+/// Moves up to `count` items one by one by `step`, which gets the number of those that were moved before, and
+/// their bytes. The library's own call says only at its end how many it has moved. Returns that number and the
+/// answer of the last step.
+///
+/// # Safety
+/// `queue` is a `baton_queue`; `done` is null or writable.
+unsafe fn one_by_one(
+    queue: Object,
+    count: usize,
+    done: *mut usize,
+    step: impl Fn(usize, usize) -> c_int,
+) -> (usize, c_int) {
+    /// Where `struct baton_queue` (`baton.h`) has the size of its items.
+    const ITEM_SIZE: usize = 32;
+    // SAFETY: guaranteed by the caller.
+    let size = unsafe { queue.byte_add(ITEM_SIZE).cast::<usize>().read() };
+    let (mut moved, mut answer) = (0, 0);
+    while moved < count && answer == 0 {
+        answer = step(moved, moved * size);
+        moved += usize::from(answer == 0);
+    }
+    // SAFETY: guaranteed by the caller.
+    if let Some(done) = unsafe { done.as_mut() } {
+        *done = moved;
+    }
+    (moved, answer)
+}
 
-/// Moves the items one by one: the library's call says only at its end how many it has moved.
 unsafe extern "C-unwind" fn queue_put_all(
     queue: Object,
     items: *const c_void,
@@ -171,22 +176,11 @@ unsafe extern "C-unwind" fn queue_put_all(
     done: *mut usize,
     site: usize,
 ) -> c_int {
-    let (mut moved, mut answer) = (0, 0);
-    // SAFETY: the program passes a queue and as many items; `done` is null or writable.
-    unsafe {
-        let size = queue.byte_add(ITEM_SIZE).cast::<usize>().read();
-        while moved < count && answer == 0 {
-            answer = queue_put(queue, items.byte_add(moved * size), site);
-            moved += usize::from(answer == 0);
-        }
-        if let Some(done) = done.as_mut() {
-            *done = moved;
-        }
-    }
-    answer
+    // SAFETY: passed on; the program passes as many items.
+    unsafe { one_by_one(queue, count, done, |_, at| queue_put(queue, items.byte_add(at), site)).1 }
 }
 
-/// Moves the items one by one, as [`queue_put_all`] does, and waits for the first alone.
+/// Waits for the first item alone.
 unsafe extern "C-unwind" fn queue_get_some(
     queue: Object,
     items: *mut c_void,
@@ -194,19 +188,10 @@ unsafe extern "C-unwind" fn queue_get_some(
     done: *mut usize,
     site: usize,
 ) -> c_int {
-    let (mut moved, mut answer) = (0, 0);
-    // SAFETY: the program passes a queue and room for as many items; `done` is null or writable.
-    unsafe {
-        let size = queue.byte_add(ITEM_SIZE).cast::<usize>().read();
-        while moved < count && answer == 0 {
-            let get = if moved == 0 { queue_get } else { queue_tryget };
-            answer = get(queue, items.byte_add(moved * size), site);
-            moved += usize::from(answer == 0);
-        }
-        if let Some(done) = done.as_mut() {
-            *done = moved;
-        }
-    }
+    let get = |moved| if moved == 0 { queue_get } else { queue_tryget };
+    // SAFETY: passed on; the program passes room for as many items.
+    let (moved, answer) =
+        unsafe { one_by_one(queue, count, done, |moved, at| get(moved)(queue, items.byte_add(at), site)) };
     if moved > 0 { 0 } else { answer }
 }
 

@@ -6,6 +6,7 @@
 
 use super::runtimes;
 use crate::hooks::lookup::found;
+use crate::hooks::real::{self, find_in};
 use core::ffi::{CStr, c_int, c_uint, c_void};
 use core::marker::PhantomData;
 use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering, Ordering::Relaxed};
@@ -125,7 +126,7 @@ fn find_from(name: &'static CStr, site: usize) -> *mut () {
             core::ptr::null_mut()
         } else {
             let at = libc::dlsym(handle, name.as_ptr());
-            crate::hooks::real::dlclose.get()(handle);
+            real::dlclose.get()(handle);
             at
         }
     };
@@ -139,12 +140,12 @@ fn find_from(name: &'static CStr, site: usize) -> *mut () {
 /// its own. Ends the process if there is none.
 #[cold]
 fn find(name: &'static CStr) -> *mut () {
-    let at = crate::hooks::real::find(name);
+    let at = real::find(name);
     if !at.is_null() {
         return at.cast();
     }
     for file in [c"libgomp.so.1", c"libomp.so.5", c"libomp.so", c"libiomp5.so"] {
-        let at = in_object(file, name);
+        let at = find_in(file, name);
         if !at.is_null() {
             return at.cast();
         }
@@ -155,16 +156,6 @@ fn find(name: &'static CStr) -> *mut () {
     }
     crate::base::message::say(format_args!("no OpenMP runtime has {}", name.to_string_lossy()));
     crate::base::message::die("the program calls OpenMP, but no runtime for it is loaded");
-}
-
-/// The function of this name in a loaded object file; null if the file is not loaded or lacks the
-/// function. The handle is not given back, as the runtime stays in use.
-fn in_object(file: &CStr, name: &CStr) -> *mut c_void {
-    // SAFETY: with NOLOAD, `dlopen` only finds a loaded object; both names are strings.
-    unsafe {
-        let handle = libc::dlopen(file.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD);
-        if handle.is_null() { core::ptr::null_mut() } else { libc::dlsym(handle, name.as_ptr()) }
-    }
 }
 
 /// The function of this name in a loaded file whose name begins like a runtime's: Python's wheels
@@ -200,7 +191,7 @@ fn in_runtime(number: usize, name: &CStr) -> Option<*mut c_void> {
     };
     each_object(&mut each);
     // Nothing was copied: there is no such file.
-    CStr::from_bytes_until_nul(&path[..length]).ok().map(|path| in_object(path, name))
+    CStr::from_bytes_until_nul(&path[..length]).ok().map(|path| find_in(path, name))
 }
 
 /// Calls `f` on each loaded object until `f` returns true.

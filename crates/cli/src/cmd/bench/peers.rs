@@ -2,6 +2,7 @@
 //! itself, so that no other build waits for the crates of others that it times.
 
 use crate::error::BadInput;
+use crate::places;
 use anyhow::Context;
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
@@ -46,20 +47,9 @@ pub(super) fn run(what: &str, args: &Args) -> anyhow::Result<ExitCode> {
     Err(why).with_context(|| format!("cannot start {}", program.display()))
 }
 
-fn program(set: Option<OsString>, exe: &Path) -> anyhow::Result<PathBuf> {
-    let folder = exe.parent().unwrap_or(Path::new("/"));
-    let places = match set {
-        Some(set) => vec![PathBuf::from(set)],
-        None => ["baton-peers", "../lib/baton/baton-peers", "../peers/release/baton-peers"]
-            .map(|place| folder.join(place))
-            .to_vec(),
-    };
-    places.iter().find(|place| place.is_file()).cloned().ok_or_else(|| {
-        let looked: Vec<String> = places.iter().map(|place| place.display().to_string()).collect();
-        BadInput::new(format!("the program baton-peers is not built (looked at {})", looked.join(", ")))
-            .hint("in Baton's source tree `make peers` builds it")
-            .into()
-    })
+fn program(set: Option<OsString>, exe: &Path) -> Result<PathBuf, BadInput> {
+    places::program("baton-peers", set, exe)
+        .map_err(|why| BadInput::new(why).hint("in Baton's source tree `make peers` builds it"))
 }
 
 #[cfg(test)]

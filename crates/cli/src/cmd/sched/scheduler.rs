@@ -2,6 +2,7 @@
 
 use super::Backend;
 use crate::error::BadInput;
+use crate::places;
 use baton_daemon::scx::Scheduler;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -22,17 +23,8 @@ pub(super) fn of(backend: Backend, all: bool) -> Result<Option<Scheduler>, BadIn
 }
 
 fn program(set: Option<OsString>, exe: &Path) -> Result<PathBuf, BadInput> {
-    let folder = exe.parent().unwrap_or(Path::new("/"));
-    let places = match set {
-        Some(set) => vec![PathBuf::from(set)],
-        None => {
-            ["baton-scx", "../lib/baton/baton-scx", "../scx/release/baton-scx"].map(|place| folder.join(place)).to_vec()
-        }
-    };
-    places.iter().find(|place| place.is_file()).cloned().ok_or_else(|| {
-        let looked: Vec<String> = places.iter().map(|place| place.display().to_string()).collect();
-        BadInput::new(format!("--backend scx: the program baton-scx is not built (looked at {})", looked.join(", ")))
-            .hint("in Baton's source tree `make scx` builds it")
+    places::program("baton-scx", set, exe).map_err(|why| {
+        BadInput::new(format!("--backend scx: {why}")).hint("in Baton's source tree `make scx` builds it")
     })
 }
 
