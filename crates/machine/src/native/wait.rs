@@ -389,29 +389,24 @@ mod tests {
         }
     }
 
-    /// Waits by a policy that spins for a time, while another thread lets `time` pass before it changes
-    /// the cell. Returns whether the wait noted that the thread has spun in vain.
-    fn spins_in_vain(spin: u32, time: std::time::Duration) -> bool {
-        let cell = NativeAtomic::new(0u32);
+    /// Waits in vain until `deadline`, by a policy that sleeps after it has spun for `spin` nanoseconds.
+    /// Returns whether the wait noted that the thread has spun in vain.
+    fn spins_in_vain(spin: u32, deadline: Nanos) -> bool {
+        let deadline = Deadline { at: deadline, clock: Clock::Monotonic };
         Native::local().set(Use::SpunInVain, 0);
-        std::thread::scope(|s| {
-            s.spawn(|| {
-                std::thread::sleep(time);
-                cell.store(1, Ordering::Release);
-                Native::wake(&cell, 1, Wait::SpinFor(spin));
-            });
-            let _ = Native::wait_while(&cell, 0, Wait::SpinFor(spin), None);
-        });
+        let ended = Native::wait_while(&NativeAtomic::new(0u32), 0, Wait::SpinFor(spin), Some(deadline));
+        assert_eq!(ended, WaitResult::Expired);
         Native::local().get(Use::SpunInVain) != 0
     }
 
     #[test]
     fn a_brief_sleep_after_a_spin_is_noted() {
-        use std::time::Duration;
-        assert!(!spins_in_vain(1000, Duration::from_millis(20)), "the sleep is long");
-        // The time is met by chance, as the thread that changes the cell is late by some time.
-        let spins = (10..).map(|n| 5000 * n).take(2000);
-        assert!(spins.into_iter().any(|spin| spins_in_vain(spin, Duration::from_micros(30))));
+        let now = || Native::now(Clock::Monotonic).0;
+        assert!(!spins_in_vain(1000, Nanos(now() + 20_000_000)), "the sleep is long");
+        // The deadline passes as the spin ends, so that the kernel wakes the thread at once. How much later
+        // than the spin's end that has to be depends on the machine, and the thread may lose its CPU.
+        let later = (1..=20).map(|n| 100 * n).cycle().take(2000);
+        assert!(later.into_iter().any(|later| spins_in_vain(20_000, Nanos(now() + 20_000 + later))));
     }
 
     #[test]
