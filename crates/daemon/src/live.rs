@@ -11,6 +11,9 @@ use baton_sched::{AppId, ThreadId};
 use baton_units::CpuId;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Searches from one that asks all processes to the next one.
+const ANEW: u64 = 10;
+
 struct Process {
     app: AppId,
     threads: u32,
@@ -25,8 +28,13 @@ pub(crate) struct Live {
     /// Processes that were started or attached, and of which no thread has been seen yet.
     expected: BTreeMap<u32, AppId>,
     next: u32,
+    /// The thread with which the next turn begins.
+    turn: u32,
     /// Threads that are left alone because of their class.
     alone: BTreeSet<Key>,
+    /// Processes that were not of the run in earlier searches, and the number of searches.
+    strangers: BTreeSet<u32>,
+    searches: u64,
 }
 
 /// What is known of threads and CPUs when a record is read.
@@ -73,23 +81,47 @@ impl Live {
         self.numbers.iter().map(|(&id, &key)| (id, key)).collect()
     }
 
+    /// The next `count` threads by turns, each at most once.
+    pub(crate) fn turn(&mut self, count: usize) -> Vec<(ThreadId, Key)> {
+        let turn = ThreadId(self.turn);
+        let threads = self.numbers.range(turn..).chain(self.numbers.range(..turn));
+        let mut some: Vec<(ThreadId, Key)> =
+            threads.map(|(&id, &key)| (id, key)).take(count.saturating_add(1)).collect();
+        self.turn = some.get(count).map_or(self.turn, |&(id, _)| id.0);
+        some.truncate(count);
+        some
+    }
+
     /// Whether no thread lives, and no expected process.
     pub(crate) fn is_empty(&self) -> bool {
         self.numbers.is_empty() && !self.expected.keys().any(|&pid| proc::lives(pid))
     }
 
     /// The threads of the run's processes, and their children, that have not been seen: process,
-    /// thread, and the process of the creator.
-    pub(crate) fn unseen(&self) -> Vec<(u32, u32, u32)> {
-        let mut found = Vec::new();
+    /// thread, and the process of the creator. A process that was not of the run is asked again in every
+    /// tenth search only: another one may have its number by then.
+    pub(crate) fn unseen(&mut self) -> Vec<(u32, u32, u32)> {
+        let (mut found, mut strangers) = (Vec::new(), Vec::new());
         for &pid in self.processes.keys() {
             let unseen = proc::threads(pid).into_iter().filter(|tid| !self.ids.contains_key(tid));
             found.extend(unseen.map(|tid| (pid, tid, pid)));
         }
+        self.searches += 1;
+        let all: BTreeSet<u32> = proc::processes().into_iter().collect();
+        self.strangers.retain(|pid| !self.searches.is_multiple_of(ANEW) && all.contains(pid));
         let own = std::process::id();
-        for pid in proc::processes().into_iter().filter(|pid| !self.processes.contains_key(pid) && *pid != own) {
-            let parent = proc::Stat::of(pid, pid).map(|stat| stat.parent);
-            found.extend(parent.filter(|parent| self.processes.contains_key(parent)).map(|parent| (pid, pid, parent)));
+        for &pid in all.difference(&self.strangers) {
+            if pid == own || self.processes.contains_key(&pid) {
+                continue;
+            }
+            match proc::Stat::of(pid, pid).map(|stat| stat.parent) {
+                Some(parent) if self.processes.contains_key(&parent) => found.push((pid, pid, parent)),
+                _ => strangers.push(pid),
+            }
+        }
+        // A child of one that was found now is found in the next search.
+        if found.is_empty() {
+            self.strangers.extend(strangers);
         }
         found
     }
@@ -239,6 +271,30 @@ mod tests {
                 _ => None,
             }
         }
+    }
+
+    #[test]
+    fn threads_take_turns() {
+        let mut live = Live::default();
+        let key = Key { pid: 1, tid: 1, start: 0 };
+        live.numbers.extend([2, 5, 6, 9].map(|id| (ThreadId(id), key)));
+        let mut turn = |count| live.turn(count).into_iter().map(|(id, _)| id.0).collect::<Vec<_>>();
+        assert_eq!([turn(3), turn(3), turn(3)], [vec![2, 5, 6], vec![9, 2, 5], vec![6, 9, 2]]);
+        assert_eq!((turn(4), turn(9), turn(0)), (vec![5, 6, 9, 2], vec![5, 6, 9, 2], vec![]));
+        live.numbers.remove(&ThreadId(5));
+        assert_eq!(live.turn(1), [(ThreadId(6), key)]);
+    }
+
+    /// A process that is not of the run is asked again in a later search, as its number may be another one's.
+    #[test]
+    fn strangers_are_asked_again() {
+        let mut live = Live::default();
+        let child = Sleeper::new();
+        assert!(live.unseen().is_empty() && live.strangers.contains(&child.0.id()));
+        // The test is the parent of the child.
+        live.processes.insert(std::process::id(), Process { app: AppId(0), threads: 1 });
+        let is_found = |live: &mut Live| live.unseen().iter().any(|&(pid, ..)| pid == child.0.id());
+        assert!((0..ANEW).any(|_| is_found(&mut live)));
     }
 
     #[test]

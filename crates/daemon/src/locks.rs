@@ -56,6 +56,8 @@ pub(crate) struct Locks {
     /// Places with a long wait or hold, each with the time until which it is known as one.
     long: BTreeMap<Place, u64>,
     looks: u64,
+    /// Whether a row had a wait or a hold at the last look.
+    waits_or_holds: bool,
     /// Changes when a user's mask does.
     masks: u64,
     /// Whether rows are answered with the user's mask.
@@ -97,6 +99,12 @@ impl Locks {
         (self.told, self.pages.iter().fold(0, |sum, (page, _)| sum.saturating_add(page.untold())))
     }
 
+    /// Whether no thread waits or holds, as far as the last look has seen, and no lock or barrier is known
+    /// as one with long waits or holds.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.long.is_empty() && !self.waits_or_holds
+    }
+
     /// A user's mask has changed.
     pub(crate) fn masks_changed(&mut self) {
         self.masks += 1;
@@ -123,6 +131,7 @@ impl Locks {
         self.looks += 1;
         self.long.retain(|_, until| *until > now);
         self.searched.retain(|_, at| now.saturating_sub(*at) < AGAIN_NS);
+        self.waits_or_holds = false;
         let mut pages = take(&mut self.pages);
         for (at, (page, rows)) in pages.iter_mut().enumerate() {
             rows.resize_with(page.rows().max(rows.len()), Known::default);
@@ -176,9 +185,9 @@ impl Locks {
         if std::mem::replace(&mut known.own, row.own) != row.own {
             found.own.push(id);
         }
-        if !known.told && (row.waits.is_some() || row.holds.iter().any(Option::is_some)) {
-            known.told = true;
-            self.told += 1;
+        if row.waits.is_some() || row.holds.iter().any(Option::is_some) {
+            self.waits_or_holds = true;
+            self.told += u64::from(!std::mem::replace(&mut known.told, true));
         }
         let unchanged = before.is_some_and(|before| (before.waits, before.holds) == (row.waits, row.holds));
         if unchanged && known.settled {

@@ -3,7 +3,7 @@
 use std::io::{Error, Result};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-/// The signals: those that end the daemon or its programs, and those that are passed on.
+/// The signals that end the daemon or its programs, and those that are passed on.
 const SIGNALS: [i32; 6] = [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP, libc::SIGUSR1, libc::SIGUSR2];
 
 /// A signal that came.
@@ -17,8 +17,8 @@ pub(crate) struct Came {
 /// While this value is alive, the signals are blocked in the calling thread and in threads that begin;
 /// SIGPIPE is blocked too, so that a closed standard error does not end the run. A program that is
 /// started would inherit that: it must be given the mask [`Signals::before`]. Signals that are
-/// ignored (`nohup`) stay ignored. SIGCHLD gets its default action: no exit code can be read while
-/// it is ignored.
+/// ignored (`nohup`) stay ignored. SIGCHLD is blocked too, so that [`Signals::wait`] returns when a
+/// child ends, and gets its default action: no exit code can be read while it is ignored.
 pub(crate) struct Signals {
     descriptor: OwnedFd,
     before: libc::sigset_t,
@@ -39,6 +39,7 @@ impl Signals {
                 libc::sigaddset(&raw mut set, signal);
             }
             libc::sigaddset(&raw mut set, libc::SIGPIPE);
+            libc::sigaddset(&raw mut set, libc::SIGCHLD);
             if is_ignored(libc::SIGCHLD) {
                 libc::signal(libc::SIGCHLD, libc::SIG_DFL);
             }
@@ -56,14 +57,22 @@ impl Signals {
         self.before
     }
 
-    /// Waits for a signal, at most this long. Returns the signals that came.
-    pub(crate) fn wait(&self, ns: u64) -> Vec<Came> {
+    /// Waits for a signal or one of the other events, at most this long. Returns the signals that came.
+    /// Takes events that cannot come any more out of `others`.
+    pub(crate) fn wait(&self, ns: u64, others: &mut Vec<libc::pollfd>) -> Vec<Came> {
         let time = libc::timespec { tv_sec: (ns / 1_000_000_000) as i64, tv_nsec: (ns % 1_000_000_000) as i64 };
-        let mut poll = libc::pollfd { fd: self.descriptor.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-        // SAFETY: the kernel reads `time` and writes into `poll`, local variables.
-        let ready = unsafe { libc::ppoll(&raw mut poll, 1, &raw const time, std::ptr::null()) };
+        others.push(libc::pollfd { fd: self.descriptor.as_raw_fd(), events: libc::POLLIN, revents: 0 });
+        // SAFETY: the kernel reads `time`, a local variable, and writes into the vector up to its length.
+        let ready = unsafe {
+            libc::ppoll(others.as_mut_ptr(), others.len() as libc::nfds_t, &raw const time, std::ptr::null())
+        };
+        let own = others.pop().map_or(0, |own| own.revents);
         let mut came = Vec::new();
         if ready <= 0 {
+            return came;
+        }
+        others.retain(|other| other.revents & (libc::POLLHUP | libc::POLLERR | libc::POLLNVAL) == 0);
+        if own == 0 {
             return came;
         }
         loop {
@@ -87,7 +96,7 @@ impl Drop for Signals {
     fn drop(&mut self) {
         // The run is over: reads the signals that are still held back and discards them, before the
         // calling thread lets signals in again.
-        self.wait(0);
+        self.wait(0, &mut Vec::new());
         // SAFETY: `before` is the set that the kernel returned.
         unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.before, std::ptr::null_mut()) };
     }

@@ -4,7 +4,7 @@
 //! daemon's death closes it, however the daemon dies. A stopped daemon does not close it, so the
 //! watchdog also looks at the daemon's state.
 
-use crate::journal::Journal;
+use crate::journal::{Head, Journal};
 use crate::restore;
 use baton_host::BadInput;
 use std::io::{Read, Result, Write};
@@ -81,11 +81,14 @@ fn spawn(command: &Path, journal: &Path) -> Result<Child> {
 pub fn watch(path: &Path) -> std::result::Result<u64, BadInput> {
     let mut changed = 0;
     // An open journal can be read after the file was removed.
-    let mut open = Journal::open(path).ok();
+    let (mut open, mut head) = (Journal::open(path).ok(), None);
     while !input_ended() {
         open = Journal::open(path).ok().or(open);
-        let Some(journal) = open.as_ref().and_then(|file| Journal::read_from(file, path).ok()) else { continue };
-        if journal.head.writer().is_some_and(|stat| matches!(stat.state, 'T' | 't')) {
+        let read = || Journal::read_from(open.as_ref()?, path).ok();
+        // The head stays the same, and the threads are read only if their masks must be given back.
+        head = head.or_else(|| Some(read()?.head));
+        let stopped = head.as_ref().and_then(Head::writer).is_some_and(|stat| matches!(stat.state, 'T' | 't'));
+        if let Some(journal) = stopped.then(read).flatten() {
             changed += restore::restore(&journal);
         }
     }

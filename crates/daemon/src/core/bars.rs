@@ -1,6 +1,6 @@
 //! What programs have of the fast CPUs, over a model of a kernel: queues for each CPU, turns of 4 ms,
 //! idle CPUs that pull waiting threads. It balances without regard for fast CPUs. The daemon looks
-//! every 4 ms.
+//! when the core's patience is over.
 
 use super::tests::begins;
 use super::*;
@@ -9,8 +9,7 @@ use proptest::prelude::*;
 
 /// A step of the model.
 const STEP_NS: u64 = 1_000_000;
-/// Steps between two looks, and of a turn on a CPU.
-const LOOK: u64 = 4;
+/// Steps of a turn on a CPU.
 const TURN: u64 = 4;
 /// The steps in which an idle fast CPU must get a thread that runs on a slow one.
 const FILLED: u64 = 20;
@@ -33,6 +32,8 @@ struct Kernel {
     on: Vec<Option<(usize, u64)>>,
     events: Vec<(u64, Input)>,
     now: u64,
+    /// The step of the next look.
+    look_at: u64,
     /// By CPU: since when it has been idle beside a slow CPU that works for it.
     idle: Vec<u64>,
     /// Steps of each job on fast CPUs and on all, from 100 ms on.
@@ -49,6 +50,7 @@ impl Kernel {
             on: vec![None; cpus],
             events: Vec::new(),
             now: 0,
+            look_at: LOOK_NS / STEP_NS,
             idle: vec![0; cpus],
             had: vec![(0, 0); jobs.len()],
         };
@@ -171,8 +173,9 @@ impl Kernel {
             }
             self.work();
             self.now += 1;
-            if self.now.is_multiple_of(LOOK) {
+            if self.now >= self.look_at {
                 self.look();
+                self.look_at = self.now + self.core.patience() / STEP_NS;
             }
         }
         longest

@@ -71,6 +71,11 @@ struct Cpu {
 
 pub(super) struct Board {
     pub(super) threads: BTreeMap<ThreadId, Thread>,
+    /// The threads that wait for a CPU, that the placement expects elsewhere, and of which the placement
+    /// has not been told.
+    waiting: BTreeSet<ThreadId>,
+    bound: BTreeSet<ThreadId>,
+    untold: BTreeSet<ThreadId>,
     /// The number of the next thread that begins.
     pub(super) next: u32,
     pub(super) had: Vec<Had>,
@@ -90,6 +95,9 @@ impl Board {
         };
         Board {
             threads: BTreeMap::new(),
+            waiting: BTreeSet::new(),
+            bound: BTreeSet::new(),
+            untold: BTreeSet::new(),
             next: 0,
             had: vec![Had::default(); setup.apps.len()],
             cpus: cpus.map(cpu).collect(),
@@ -145,11 +153,14 @@ impl Board {
     pub(super) fn add(&mut self, id: ThreadId, thread: Thread) {
         self.had[thread.begins.app.0 as usize].threads += 1;
         self.threads.insert(id, thread);
+        self.untold.insert(id);
     }
 
     /// Removes a thread that ends. Returns what was known of it.
     pub(super) fn remove(&mut self, id: ThreadId, now: u64) -> Option<Thread> {
         self.set(id, State::Asleep, now);
+        self.bound.remove(&id);
+        self.untold.remove(&id);
         self.threads.remove(&id)
     }
 
@@ -174,6 +185,12 @@ impl Board {
                 cpu.idle_since = now;
             }
         }
+        if let State::Waits(_) = before {
+            self.waiting.remove(&id);
+        }
+        if let State::Waits(_) = state {
+            self.waiting.insert(id);
+        }
         if let State::Waits(cpu) | State::Runs(cpu) = state {
             let runs = state == State::Runs(cpu);
             let cpu = &mut self.cpus[cpu.0 as usize];
@@ -189,17 +206,43 @@ impl Board {
         if let Some(thread) = self.threads.get_mut(&id) {
             let since = thread.bound.map_or(now, |(_, since)| since);
             thread.bound = Some((to, since));
+            self.bound.insert(id);
         }
     }
 
     pub(super) fn unbind(&mut self, id: ThreadId) {
-        if let Some(thread) = self.threads.get_mut(&id) {
-            thread.bound = None;
+        if self.bound.remove(&id) {
+            self.threads.entry(id).and_modify(|thread| thread.bound = None);
         }
     }
 
     pub(super) fn is_bound(&self, id: ThreadId) -> bool {
-        self.threads.get(&id).is_some_and(|thread| thread.bound.is_some())
+        self.bound.contains(&id)
+    }
+
+    /// Notes that the placement is told of a thread. Returns whether it is told for the first time.
+    pub(super) fn is_told(&mut self, id: ThreadId) -> bool {
+        self.threads.entry(id).and_modify(|thread| thread.known = true);
+        self.untold.remove(&id)
+    }
+
+    /// The threads that wait for a CPU, by their numbers.
+    pub(super) fn waiting(&self) -> impl Iterator<Item = (ThreadId, &Thread)> {
+        self.of(&self.waiting)
+    }
+
+    /// The threads of which the placement has not been told, by their numbers.
+    pub(super) fn untold(&self) -> impl Iterator<Item = (ThreadId, &Thread)> {
+        self.of(&self.untold)
+    }
+
+    fn of<'a>(&'a self, ids: &'a BTreeSet<ThreadId>) -> impl Iterator<Item = (ThreadId, &'a Thread)> {
+        ids.iter().filter_map(|&id| Some((id, self.threads.get(&id)?)))
+    }
+
+    /// Whether a move is under way, or a thread waits while a CPU idles.
+    pub(super) fn is_restless(&self) -> bool {
+        !self.bound.is_empty() || (!self.waiting.is_empty() && self.cpus.iter().any(|cpu| cpu.on && cpu.load == 0))
     }
 
     /// The CPU for which a thread waits that was last seen at `cpu`. If its mask does not have this
@@ -217,7 +260,7 @@ impl Board {
     /// The threads that have been expected on another CPU for at least this time.
     pub(super) fn late(&self, now: u64, time: u64) -> Vec<ThreadId> {
         let is_late = |thread: &Thread| thread.bound.is_some_and(|(_, since)| now - since >= time);
-        self.threads.iter().filter(|(_, thread)| is_late(thread)).map(|(&id, _)| id).collect()
+        self.of(&self.bound).filter(|(_, thread)| is_late(thread)).map(|(id, _)| id).collect()
     }
 
     /// What the applications had, including the states in which their threads are.

@@ -11,6 +11,7 @@
 //! | `answers` | what it does with the placement's answers |
 //! | `board` | the picture of threads and CPUs |
 //! | `account` | what an application had of fast and slow cores |
+//! | `pace` | when the daemon looks again |
 //!
 //! | rule of the core's own | why |
 //! | --- | --- |
@@ -22,9 +23,11 @@
 mod account;
 mod answers;
 mod board;
+mod pace;
 mod told;
 
 pub use account::Had;
+pub use pace::{CALM_NS, LOOK_NS};
 
 use crate::input::{Begins, Decision, Input, Why};
 use crate::setup::Setup;

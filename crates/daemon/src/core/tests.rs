@@ -365,3 +365,24 @@ proptest! {
         }
     }
 }
+
+/// The next look comes at once while something moves, and at last when the policy or a young process wants it.
+#[test]
+fn a_calm_run_is_looked_at_less_often() {
+    let patience = |inputs: &[(u64, Input)]| run(setup("min-tlp", "fast slow", 2), inputs).0.patience() / MS;
+    assert_eq!(patience(&[]), 12);
+    let young = |at: u64| vec![(0, begins(0, 0, "0-1")), (at * MS, Input::Tick)];
+    assert_eq!([0, 12, 15, 18].map(|at| patience(&young(at))), [12, 8, 5, 4], "its threads are placed at 20 ms");
+    let lone = [(0, old(0, 0, "0-1")), (MS, on(0, 0)), (2 * MS, Input::Tick)];
+    assert_eq!(patience(&lone), 12, "it is where it belongs");
+    let moved = [(0, old(0, 0, "0-1")), (MS, on(0, 1)), (2 * MS, Input::Tick)];
+    assert_eq!(patience(&moved), 4, "a move is under way");
+    assert_eq!(patience(&[&moved[..], &[(3 * MS, on(0, 0))]].concat()), 12, "it has come");
+    let pinned = [(0, old(0, 0, "0")), (0, old(1, 0, "0")), (MS, on(0, 0)), (MS, waits(1, 0)), (2 * MS, Input::Tick)];
+    assert_eq!(patience(&pinned), 4, "a thread waits while a CPU idles");
+    // Three busy threads: the round of swaps comes at 100 ms.
+    let mut busy: Vec<(u64, Input)> = (0..3).map(|id| (0, old(id, id.min(1), "0-1"))).collect();
+    busy.extend([(MS, on(1, 0)), (MS, on(0, 1)), (MS, waits(2, 0))]);
+    let at = |ms: u64| [&busy[..], &[(ms * MS, Input::Tick)]].concat();
+    assert_eq!([60, 93, 98].map(|ms| patience(&at(ms))), [12, 7, 4]);
+}

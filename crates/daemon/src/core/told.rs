@@ -6,7 +6,6 @@ use crate::input::{Begins, Decision, Why};
 use baton_sched::placement::Event;
 use baton_sched::{Affinity, Born, LockNotice, Nice, ThreadId};
 use baton_units::CpuId;
-use std::collections::BTreeSet;
 
 impl Core {
     pub(super) fn begins(&mut self, id: ThreadId, begins: &Begins) {
@@ -30,10 +29,10 @@ impl Core {
     /// Announces a thread to the placement: its birth and, unless it sleeps, that it is in a CPU's
     /// queue or on the CPU. Does nothing if the thread has ended or was announced before.
     fn introduce(&mut self, id: ThreadId) {
-        let Some(thread) = self.board.threads.get_mut(&id) else { return };
-        if std::mem::replace(&mut thread.known, true) {
+        if !self.board.is_told(id) {
             return;
         }
+        let Some(thread) = self.board.threads.get(&id) else { return };
         let app = thread.begins.app;
         let (cpus, state) = (thread.begins.cpus.clone(), thread.state);
         let near = cpus.iter().copied().find(|&cpu| self.board.is_usable(cpu)).unwrap_or(cpus[0]);
@@ -215,11 +214,9 @@ impl Core {
 
     pub(super) fn tick(&mut self) {
         let now = self.now;
-        let mature: BTreeSet<u32> =
-            self.processes.iter().filter(|(_, process)| process.mature_at <= now).map(|(&pid, _)| pid).collect();
-        let young =
-            self.board.threads.iter().filter(|(_, thread)| !thread.known && mature.contains(&thread.begins.pid));
-        for id in young.map(|(&id, _)| id).collect::<Vec<_>>() {
+        let is_mature = |pid| self.processes.get(&pid).is_some_and(|process| process.mature_at <= now);
+        let mature = self.board.untold().filter(|(_, thread)| is_mature(thread.begins.pid));
+        for id in mature.map(|(id, _)| id).collect::<Vec<_>>() {
             self.introduce(id);
         }
         for id in self.board.late(now, FOLLOWS_NS) {
@@ -243,11 +240,11 @@ impl Core {
         if idle.is_empty() {
             return;
         }
-        let waiting = self.board.threads.iter().filter(|(_, thread)| {
-            let waits = matches!(thread.state, State::Waits(_)) && thread.since <= before;
-            waits && thread.given.is_some() && thread.bound.is_none()
-        });
-        for id in waiting.map(|(&id, _)| id).collect::<Vec<_>>() {
+        let waiting = self
+            .board
+            .waiting()
+            .filter(|(_, thread)| thread.since <= before && thread.given.is_some() && thread.bound.is_none());
+        for id in waiting.map(|(id, _)| id).collect::<Vec<_>>() {
             let thread = &self.board.threads[&id];
             let (given, user) = (thread.given, thread.begins.cpus.clone());
             let room = |cpu: &CpuId| user.contains(&cpu.0) && Some(self.board.is_fast(*cpu)) != given;

@@ -15,9 +15,9 @@ use std::collections::BTreeSet;
 
 /// Checks from one search for threads whose records were not seen to the next one.
 const SEARCH: u64 = 10;
-/// Checks from one look at the masks of threads that are not narrowed to the next one. A mask that such
-/// a thread sets itself is also found before it is narrowed.
-const WIDE: u64 = 5;
+/// The most threads whose masks a check reads. A mask that a thread sets itself is also found before the
+/// daemon changes it.
+const SOME: usize = 64;
 
 impl Run {
     /// The thread's mask, without CPUs that were added to the machine since the start.
@@ -190,10 +190,11 @@ impl Run {
     /// Looks whether masks are as they should be, which CPUs are on, and whether the watchdog lives.
     pub(super) fn check(&mut self, now: u64) -> Result<(), Error> {
         self.check_online(now)?;
-        self.check_masks(now, self.checks.is_multiple_of(WIDE))?;
+        self.check_masks(now, SOME)?;
         self.check_cpusets(now)?;
-        self.checks += 1;
-        if self.checks.is_multiple_of(SEARCH) {
+        self.pace.checks += 1;
+        self.pace.may_have_ended = true;
+        if self.pace.checks.is_multiple_of(SEARCH) {
             self.search(now)?;
         }
         if let Some(watchdog) = &mut self.watchdog {
@@ -217,6 +218,7 @@ impl Run {
             // The events of context switches were opened for the CPUs that were on then.
             let pids: BTreeSet<u32> = self.live.all().into_iter().map(|(_, key)| key.pid).collect();
             self.source = Source::Poll(Poll::begin(&pids.into_iter().collect::<Vec<_>>()));
+            self.pace.half_full.clear();
             self.source_because = Some("a CPU came on after the start, and no records cover it".to_owned());
         }
         self.online = online.clone();
@@ -230,13 +232,10 @@ impl Run {
         Ok(())
     }
 
-    /// Looks whether masks are as they should be, of narrowed threads or of all, and which threads have
-    /// ended.
-    pub(super) fn check_masks(&mut self, now: u64, all: bool) -> Result<(), Error> {
-        for (id, key) in self.live.all() {
-            if !all && self.given.now(id).is_none() {
-                continue;
-            }
+    /// Looks whether masks are as they should be, of `count` threads by turns, and which of these threads
+    /// have ended.
+    pub(super) fn check_masks(&mut self, now: u64, count: usize) -> Result<(), Error> {
+        for (id, key) in self.live.turn(count) {
             let present = self.present(key.tid);
             let user = self.core.user(id).unwrap_or_default().to_vec();
             let expected = self.given.now(id).map_or_else(|| user.clone(), <[u32]>::to_vec);

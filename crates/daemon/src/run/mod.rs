@@ -4,21 +4,23 @@
 //! | --- | --- |
 //! | `begin` | the source is opened, and the programs are started or attached |
 //! | `masks` | masks as they are changed, and as they are found |
+//! | `pace` | when a run waits, and for what |
 //! | `places` | threads as the scheduler in the kernel is told of them |
 //! | `pages` | what threads tell of locks, and the answers that they get |
 //!
-//! Every 4 ms the daemon reads what happened, gives it to the core, and changes the masks that the
-//! core decides. Before a thread's first change the journal has the mask that the thread must get
+//! Every 4 to 12 ms the daemon reads what happened, gives it to the core, and changes the masks that
+//! the core decides. Before a thread's first change the journal has the mask that the thread must get
 //! back.
 
 mod begin;
 mod masks;
+mod pace;
 mod pages;
 mod places;
 
 pub use begin::{check_attach, check_free, command_of};
 
-use crate::core::Core;
+use crate::core::{Core, LOOK_NS};
 use crate::error::Error;
 use crate::given::Given;
 use crate::input::{Decision, Input};
@@ -40,6 +42,7 @@ use crate::watchdog::Watchdog;
 use baton_host::launch::exec::Exec;
 use baton_sched::ThreadId;
 use baton_units::CpuId;
+use pace::Pace;
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -47,8 +50,6 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::Child;
 
-/// The time between two looks.
-const LOOK_NS: u64 = 4_000_000;
 /// The time between two checks of masks, CPUs and the watchdog.
 const CHECK_NS: u64 = 100_000_000;
 /// The time between two calls of the view.
@@ -137,7 +138,7 @@ struct Run {
     online: Vec<u32>,
     /// Threads whose masks changed, and when; until each has been seen on one of the CPUs.
     changed: BTreeMap<ThreadId, (u64, Vec<u32>)>,
-    checks: u64,
+    pace: Pace,
     dry_run: bool,
     figures: Figures,
 }
@@ -218,6 +219,7 @@ impl Run {
         let run = Run {
             core: Core::new(setup),
             live,
+            pace: Pace::new(source.half_full()),
             source,
             source_because,
             started,
@@ -232,7 +234,6 @@ impl Run {
             cut: BTreeMap::new(),
             locks: Locks::new(pages, masks),
             online: proc::online().unwrap_or_default(),
-            checks: 0,
             changed: BTreeMap::new(),
             dry_run,
             figures,
@@ -244,7 +245,7 @@ impl Run {
     fn until_the_end(&mut self, signals: &Signals) -> Result<(), Error> {
         let (mut checked, mut viewed, mut first) = (self.start, self.start, true);
         loop {
-            for came in signals.wait(LOOK_NS) {
+            for came in signals.wait(self.pace.patience, &mut self.pace.half_full) {
                 if self.signal(came) {
                     return Ok(());
                 }
@@ -258,6 +259,7 @@ impl Run {
                 self.check(now)?;
             }
             self.hear(now, Input::Tick)?;
+            self.pace.patience = if self.locks.is_quiet() { self.core.patience() } else { LOOK_NS };
             self.scx.iter_mut().for_each(Scx::beat);
             if let Some(view) = self.view.as_mut().filter(|_| now - viewed >= VIEW_NS) {
                 viewed = now;
@@ -273,6 +275,10 @@ impl Run {
 
     /// Handles a signal. Returns whether the run is over.
     fn signal(&mut self, Came { signal, by_terminal }: Came) -> bool {
+        if signal == libc::SIGCHLD {
+            self.pace.may_have_ended = true;
+            return false;
+        }
         let Started::Children(children) = &self.started else {
             return ![libc::SIGUSR1, libc::SIGUSR2].contains(&signal);
         };
@@ -289,6 +295,8 @@ impl Run {
     fn ended(&mut self) -> bool {
         match &mut self.started {
             Started::Attached => self.live.is_empty(),
+            // SIGCHLD says so. Each check asks as well.
+            Started::Children(_) if !std::mem::take(&mut self.pace.may_have_ended) => false,
             Started::Children(children) => {
                 for (child, code) in children.iter_mut().filter(|(_, code)| code.is_none()) {
                     *code = match child.try_wait() {
@@ -337,7 +345,7 @@ impl Run {
     }
 
     /// The threads that began meanwhile, and the states of all threads, after records were lost.
-    fn states(&self, now: u64) -> Vec<Record> {
+    fn states(&mut self, now: u64) -> Vec<Record> {
         let begun = self.live.unseen();
         let threads: Vec<(u32, u32)> = self.live.all().into_iter().map(|(_, key)| (key.pid, key.tid)).collect();
         let found = snapshot(&threads, &BTreeMap::new());
@@ -362,8 +370,8 @@ impl Run {
 
     /// Gives an input to the core, and carries its decisions out, and so on.
     fn hear(&mut self, time: u64, input: Input) -> Result<(), Error> {
-        let mut inputs = VecDeque::from([input]);
-        while let Some(input) = inputs.pop_front() {
+        let (mut first, mut inputs) = (Some(input), VecDeque::new());
+        while let Some(input) = first.take().or_else(|| inputs.pop_front()) {
             let time = time.saturating_sub(self.start).max(self.core.time());
             let Ok(decisions) = self.core.hear(time, &input) else {
                 debug_assert!(false, "the daemon tells the core what can be: {input:?}");
@@ -407,7 +415,7 @@ impl Run {
     /// Gives all masks back, and ends the watchdog. Returns how many masks changed.
     fn give_back(&mut self) -> u64 {
         // A program may have changed a mask since the last check.
-        let _ = self.check_masks(sys::now(), true);
+        let _ = self.check_masks(sys::now(), usize::MAX);
         if let Some(scx) = &mut self.scx {
             scx.end(self.live.all().into_iter().map(|(_, key)| key.tid));
         }
@@ -423,9 +431,10 @@ impl Run {
     /// Waits until the programs have ended, and passes signals on.
     fn wait_for_programs(&mut self, signals: &Signals) {
         while matches!(self.started, Started::Children(_)) && !self.ended() {
-            for came in signals.wait(CHECK_NS) {
+            for came in signals.wait(CHECK_NS, &mut Vec::new()) {
                 self.signal(came);
             }
+            self.pace.may_have_ended = true;
         }
     }
 

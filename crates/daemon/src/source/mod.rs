@@ -44,6 +44,14 @@ impl Source {
         }
     }
 
+    /// Returns what the kernel can be asked for at a wait: that a ring is half full, and must be read.
+    pub(crate) fn half_full(&self) -> Vec<libc::pollfd> {
+        match self {
+            Source::Switches(switches) => switches.half_full(),
+            Source::Poll(_) => Vec::new(),
+        }
+    }
+
     /// Number of records that were lost since the last call. The states of all threads must be read
     /// anew then.
     pub(crate) fn lost(&mut self) -> u64 {

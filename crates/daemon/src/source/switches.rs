@@ -42,6 +42,10 @@ impl Switches {
         records
     }
 
+    pub(super) fn half_full(&self) -> Vec<libc::pollfd> {
+        self.rings.iter().map(Ring::half_full).collect()
+    }
+
     pub(super) fn lost(&mut self) -> u64 {
         let all = self.rings.iter().map(Ring::lost).sum();
         all - std::mem::replace(&mut self.lost, all)

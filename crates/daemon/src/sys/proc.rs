@@ -2,6 +2,7 @@
 
 use baton_machine::discover::cpulist;
 use std::fs;
+use std::io::Read;
 
 /// The class of threads that a scheduler of sched_ext has (`include/uapi/linux/sched.h`).
 const SCHED_EXT: i32 = 7;
@@ -28,8 +29,10 @@ impl Stat {
 
     /// Reads a thread's line; `None` if there is no such thread.
     pub(crate) fn of(pid: u32, tid: u32) -> Option<Stat> {
-        // The name need not be UTF-8.
-        Stat::read(&String::from_utf8_lossy(&fs::read(format!("/proc/{pid}/task/{tid}/stat")).ok()?))
+        // A line has at most some 1,100 bytes, so that it comes whole. The name need not be UTF-8.
+        let mut line = [0; 2048];
+        let size = fs::File::open(format!("/proc/{pid}/task/{tid}/stat")).ok()?.read(&mut line).ok()?;
+        Stat::read(&String::from_utf8_lossy(&line[..size]))
     }
 
     fn read(line: &str) -> Option<Stat> {

@@ -64,7 +64,7 @@ pub(crate) struct Record {
 
 /// The ring of one CPU.
 pub(crate) struct Ring {
-    _event: OwnedFd,
+    event: OwnedFd,
     at: *mut u8,
     /// Bytes of a page, and of the mapping: a page and the records.
     page: usize,
@@ -100,7 +100,7 @@ impl Ring {
         if at == libc::MAP_FAILED {
             return Err(Error::last_os_error());
         }
-        Ok(Ring { _event: event, at: at.cast(), page, mapped, lost: 0 })
+        Ok(Ring { event, at: at.cast(), page, mapped, lost: 0 })
     }
 
     fn word(&self, offset: usize) -> &AtomicU64 {
@@ -108,6 +108,12 @@ impl Ring {
         // SAFETY: the offset is that of an aligned word in the mapping, which lives as long as `self`.
         // The kernel writes its words while this process reads them, so they are atomic.
         unsafe { &*self.at.add(offset).cast::<AtomicU64>() }
+    }
+
+    /// Returns what the kernel can be asked for at a wait: that the ring is half full. The event tells so by
+    /// default (`wakeup_events` and `watermark` are 0).
+    pub(crate) fn half_full(&self) -> libc::pollfd {
+        libc::pollfd { fd: self.event.as_raw_fd(), events: libc::POLLIN, revents: 0 }
     }
 
     /// Number of records that the kernel could not write because the ring was full.

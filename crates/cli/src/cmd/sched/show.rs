@@ -23,7 +23,8 @@ pub(super) fn text(report: &Report) -> String {
         cpulist::show(&report.slow_cpus),
     );
     if let Some(because) = &report.by.source_because {
-        let _ = writeln!(out, "/proc, because {because}: what happens between two looks, 4 ms apart, is not seen");
+        let _ =
+            writeln!(out, "/proc, because {because}: what happens between two looks, 4 to 12 ms apart, is not seen");
     }
     let rows = report.apps.iter().map(|app| {
         let Had { threads, fast_ns, slow_ns, waits_ns, moves, swaps, widened, demotions } = app.had;
