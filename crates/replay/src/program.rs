@@ -45,6 +45,9 @@ impl Script {
 pub struct Turns {
     pub first: usize,
     pub last: usize,
+    /// Whether a signal, a wake or a post that the thread waits for ends the loop. It also ends the sleep
+    /// of a turn at once.
+    pub told: bool,
 }
 
 /// Items of work that threads take one after the other.

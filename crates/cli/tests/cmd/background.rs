@@ -83,6 +83,71 @@ fn a_monitor_hides_neither_the_limit_nor_the_gain() {
     assert!(said.contains("no thread of this recording is called `nobody`"), "{said}");
 }
 
+/// The monitor waits with a deadline of 20 ms, until `main` signals. Workers and monitor take their locks
+/// through one function.
+const SIGNALLED: &str = r#"
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <time.h>
+#include <unistd.h>
+#define OUT __attribute__((noinline))
+static pthread_mutex_t hot_lock = PTHREAD_MUTEX_INITIALIZER, stop_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t stopped = PTHREAD_COND_INITIALIZER;
+static int stop;
+static volatile long n;
+OUT static void take(pthread_mutex_t *m) { pthread_mutex_lock(m); n++; }
+OUT static void give(pthread_mutex_t *m) { n++; pthread_mutex_unlock(m); __asm__ volatile(""); }
+static void *monitor(void *x) {
+    pthread_setname_np(pthread_self(), "monitor");
+    take(&stop_lock);
+    while (!stop) {
+        struct timespec at;
+        clock_gettime(CLOCK_REALTIME, &at);
+        if ((at.tv_nsec += 20000000) >= 1000000000) { at.tv_sec++; at.tv_nsec -= 1000000000; }
+        pthread_cond_timedwait(&stopped, &stop_lock, &at);
+    }
+    give(&stop_lock);
+    return x;
+}
+static void *work(void *x) {
+    for (int i = 0; i < 30; i++) { take(&hot_lock); usleep(4000); give(&hot_lock); usleep(200); }
+    return x;
+}
+int main(void) {
+    pthread_t m, t[3];
+    pthread_create(&m, 0, monitor, 0);
+    for (int i = 0; i < 3; i++) pthread_create(&t[i], 0, work, 0);
+    for (int i = 0; i < 3; i++) pthread_join(t[i], 0);
+    take(&stop_lock);
+    stop = 1;
+    give(&stop_lock);
+    pthread_cond_signal(&stopped);
+    pthread_join(m, 0);
+    return 0;
+}"#;
+
+#[test]
+fn a_monitor_that_is_signalled_to_end_does_not_keep_a_prediction_long() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    common::compiled(here, "signalled", SIGNALLED, &[]);
+    let out = baton(here, &["profile", "-o", "p", "./signalled"]);
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    let report = json(here, &["report", "p", "--json"]);
+    if report["threads"][0]["off_cpu_known"] != "all" {
+        // Without context switches it is not known that the workers sleep.
+        return;
+    }
+    let found = report["background"].as_array().unwrap();
+    assert_eq!(found.len(), 1, "{}", report["background"]);
+    let thread = found[0]["thread"].as_u64().unwrap() as usize;
+    assert_eq!(report["threads"][thread]["name"], "monitor");
+    let args = ["whatif", "p", "--lock", "futex", "--shrink", "hot_lock=0.25", "--seeds", "1", "--json"];
+    let answer = json(here, &args);
+    let gain = answer["results"].as_array().unwrap().last().unwrap()["speedup"].as_f64().unwrap();
+    assert!((2.8..4.5).contains(&gain), "a quarter of nearly all time: {gain}");
+}
+
 /// The monitor and the workers take locks through one function. With `SAME` both take one lock,
 /// otherwise each side has a lock of its own.
 const WRAPPED: &str = r#"

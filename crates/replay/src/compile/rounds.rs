@@ -7,7 +7,8 @@
 //!
 //! The turns can only be repeated if they affect other threads through locks alone. A thread that
 //! signals, posts, meets or starts others in its turns or after them keeps its recorded number of
-//! turns, and a note says so.
+//! turns, and a note says so. Behind its turns the thread may wait for the signal, wake or post by
+//! which another thread tells it to end.
 
 use crate::program::{Op, Ops, Script, Turns};
 use baton_trace::analysis::{Background, Sleeper, is_background};
@@ -58,7 +59,15 @@ pub(crate) fn ends(times: &mut RoundTimes, time: u64) -> bool {
 pub(crate) fn of(ops: &Ops, sleeps: bool) -> Option<Turns> {
     let mut turns = ops.iter().enumerate().filter(|(_, op)| *op == Op::Turn).map(|(at, _)| at);
     let (first, last) = (turns.next()?, turns.next_back()?);
-    ops.between(first, if sleeps { last } else { ops.len() }).all(concerns_locks_alone).then_some(Turns { first, last })
+    let told = !sleeps && ops.between(last, ops.len()).any(is_told);
+    let repeated = ops.between(first, last).all(concerns_locks_alone);
+    let rest = sleeps || ops.between(last, ops.len()).all(|op| concerns_locks_alone(op) || is_told(op));
+    (repeated && rest).then_some(Turns { first, last, told })
+}
+
+/// Whether the thread waits in this step for what another thread tells it.
+fn is_told(op: Op) -> bool {
+    matches!(op, Op::TokenWait(_) | Op::SemTake(_))
 }
 
 /// Takes background threads without any known turn out of the program, if all their steps concern
@@ -126,7 +135,7 @@ mod tests {
     fn a_loop_lies_between_the_first_and_the_last_turn() {
         let ops = |ops: &[Op]| ops.iter().copied().collect::<Ops>();
         let turn = [Op::Turn, Op::Lock(0), Op::Unlock(0), Op::Turn, Op::Delay(5)];
-        assert_eq!(of(&ops(&turn), false), Some(Turns { first: 0, last: 3 }));
+        assert_eq!(of(&ops(&turn), false), Some(Turns { first: 0, last: 3, told: false }));
         assert_eq!(of(&ops(&turn[1..]), false), None, "one turn is no loop");
         assert_eq!(
             of(&ops(&[Op::Turn, Op::TokenPost(0), Op::Turn]), false),
@@ -135,9 +144,11 @@ mod tests {
         );
         assert_eq!(
             of(&ops(&[Op::TokenWait(0), Op::Turn, Op::Work(1), Op::Turn]), false),
-            Some(Turns { first: 1, last: 3 })
+            Some(Turns { first: 1, last: 3, told: false })
         );
+        let told = ops(&[Op::Turn, Op::Delay(5), Op::Turn, Op::Delay(2), Op::TokenWait(0), Op::Lock(0), Op::Unlock(0)]);
+        assert_eq!(of(&told, false), Some(Turns { first: 0, last: 2, told: true }), "another thread tells it to end");
         let joins = ops(&[Op::Turn, Op::Delay(5), Op::Turn, Op::Join(1)]);
-        assert_eq!((of(&joins, false), of(&joins, true)), (None, Some(Turns { first: 0, last: 2 })));
+        assert_eq!((of(&joins, false), of(&joins, true)), (None, Some(Turns { first: 0, last: 2, told: false })));
     }
 }

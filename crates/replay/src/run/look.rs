@@ -1,6 +1,22 @@
 //! Where in its loop a background thread looks whether it is to end.
 
 use crate::program::{Op, Ops};
+use baton_chip::act;
+use baton_units::Cycles;
+
+/// How often a thread that another one tells to end looks for that in one sleep.
+const LOOKS: u64 = 64;
+
+/// Sleeps for `cycles` cycles, or until `over` returns true: too long by at most 1/[`LOOKS`] of them.
+/// Returns whether `over` did.
+pub(super) fn sleep(cycles: u64, over: impl Fn() -> bool) -> bool {
+    let (mut left, slice) = (cycles, cycles.div_ceil(LOOKS));
+    while left > 0 && !over() {
+        act::delay(Cycles(slice.min(left)));
+        left -= slice.min(left);
+    }
+    over()
+}
 
 /// Finds the place in each turn of a loop at which its thread looks whether to go on.
 pub(super) struct Look {

@@ -1,7 +1,7 @@
 //! The objects that a program's guests share, and how a guest follows its script.
 
 use super::account::Book;
-use super::look::Look;
+use super::look::{Look, sleep};
 use super::meetings::Barrier;
 use super::mixed::{Make, Stands};
 use super::notices::{Named, tell};
@@ -248,8 +248,8 @@ impl<L: TryLock<Simulated>> World<L> {
     /// Follows the script of a thread with a loop, and repeats the loop: until the threads have ended
     /// for which the thread waits; for a background thread, until another thread has come to join it.
     ///
-    /// A background thread looks whether it is to end at the place in its turn at which the recording
-    /// ends: behind the steps that follow the last turn.
+    /// A background thread looks whether it is to end where the recording ends: behind the steps that
+    /// follow the last turn. If another thread tells it to end, that also ends the sleep of a turn.
     fn go_round(self: &Rc<Self>, ops: &Ops, turns: Turns, guest: &mut Following) {
         let thread = guest.thread as usize;
         let awaits = &self.program.threads[thread].awaits;
@@ -270,8 +270,15 @@ impl<L: TryLock<Simulated>> World<L> {
                 };
                 look.iter_mut().for_each(Look::begins);
             }
-            self.follow(op, guest);
-            at += 1;
+            at = match op {
+                Op::Delay(cycles) if turns.told && at < turns.last && guest.held.is_empty() => {
+                    if sleep(cycles, joined) { turns.last } else { at + 1 }
+                }
+                _ => {
+                    self.follow(op, guest);
+                    at + 1
+                }
+            };
             if look.as_mut().is_some_and(|look| look.is_behind(op)) && joined() {
                 break;
             }

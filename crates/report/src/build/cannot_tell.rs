@@ -1,6 +1,7 @@
 //! The part of the critical path that the trace does not explain. A large part forbids a verdict.
 
 use super::kinds::{SECTION, SHARED};
+use super::own_locks;
 use crate::format::{lock_phrase, percent, phrase, quoted};
 use crate::model::{NextStep, PathPart, Report, Share, WORTH_A_LOCK, ratio};
 use baton_units::Nanos;
@@ -16,7 +17,8 @@ const SECTION_CALL: &str = "critical-section-call";
 
 /// Limits whose shares tell what could be won. The program's own work (`running`) is not among
 /// them: a lock that the trace does not show may make it wait.
-const EXPLAINED: [&str; 8] = ["sections", "competition", "ready", "bound", "calls", "futex", "libc-lock", "waiting"];
+const EXPLAINED: [&str; 9] =
+    ["sections", "competition", "ready", "bound", "calls", "futex", "libc-lock", own_locks::AWAITED, "waiting"];
 
 /// The shares of the critical path that the trace leaves open.
 pub(super) struct Unseen<'a> {
@@ -25,7 +27,8 @@ pub(super) struct Unseen<'a> {
     pub(super) share: f64,
     /// The greatest share of a limit in [`EXPLAINED`].
     explained: f64,
-    /// The share of the path at futexes of the program's own, and at locks inside of the C library.
+    /// The share of the path at futexes of the program's own, at locks inside of the C library, and in work
+    /// that others wait for at semaphores and condition variables.
     own_locks: f64,
     /// Whether most of `share` is time off the CPU of threads whose context switches were not
     /// recorded. Without them, blocked and ready time cannot be told apart.
@@ -54,7 +57,7 @@ impl<'a> Unseen<'a> {
             report,
             share: (of("blocked") + of("off-cpu") + sections).min(1.0),
             explained: EXPLAINED.iter().map(explained).fold(0.0, f64::max),
-            own_locks: of("futex") + of("libc-lock"),
+            own_locks: of("futex") + of("libc-lock") + of(own_locks::AWAITED),
             mostly_off: of("off-cpu") > of("blocked"),
             beside: ratio(report.critical_path.beside.iter().map(|one| one.total_ns.0).sum(), length),
             shared: ratio(shared, length) + sections,
@@ -206,10 +209,21 @@ impl<'a> Unseen<'a> {
     fn switches(&self) -> String {
         let threads = &self.report.threads;
         match threads.iter().filter(|thread| thread.off_cpu_known == "all").count() {
+            _ if lost_switches(self.report) => {
+                "the kernel keeps some 680 context switches of a thread, and more were lost while a thread did nothing that Baton \
+                 records"
+                    .to_owned()
+            }
             0 => "no context switches were recorded".to_owned(),
             some => format!("context switches were recorded for only {some} of {} threads", threads.len()),
         }
     }
+}
+
+/// Whether context switches were recorded, and some were lost.
+pub(super) fn lost_switches(report: &Report) -> bool {
+    let lost = baton_trace::notes::text(baton_trace::notes::RING_FULL);
+    report.limits.notes.iter().any(|note| note.text == lost)
 }
 
 /// Whether a thread sleeps in this call until a time has passed.

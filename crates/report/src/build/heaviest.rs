@@ -132,7 +132,7 @@ impl Heaviest<'_> {
 
     /// The advice if holders of the lock have no CPU: to look at the threads' priorities, which are
     /// not recorded. `None` if that time is short, or if other programs used the CPUs, which is
-    /// then the reason.
+    /// then the reason for the part in which the program left a CPU to them.
     pub(super) fn without_cpu(&self, report: &Report) -> Option<(f64, NextStep)> {
         let text = format!(
             "see whether threads that take {} have different priorities (columns PRI and NI), which Baton does not record: a \
@@ -141,7 +141,9 @@ impl Heaviest<'_> {
             self.name
         );
         let command = Some("ps -eLo pid,tid,cls,pri,ni,comm".to_owned());
-        let worth = self.ready >= WORTH_A_STEP && report.limits.disturbed.is_none();
+        let path = &report.critical_path;
+        let others = report.limits.disturbed.as_ref().map_or(0.0, |_| ratio(path.ready_left_ns.0, path.ready_ns.0));
+        let worth = self.ready * (1.0 - others.min(1.0)) >= WORTH_A_STEP;
         worth.then_some((self.ready, NextStep { text, command }))
     }
 }

@@ -26,7 +26,8 @@ pub(super) fn limits(trace: &Trace, analysis: &Analysis, run: &ProgramRun, seen:
     let mut unseen = trace.meta.as_ref().map_or(Vec::new(), |m| m.unseen.clone());
     let unseen_runtimes = super::unseen::runtimes(trace);
     unseen.extend(unseen_runtimes.iter().cloned());
-    unseen.extend(super::unseen::off_cpu(trace, seen.threads, seen.unexplained));
+    let lost_switches = analysis.notes.iter().any(|(.., code)| *code == notes::RING_FULL);
+    unseen.extend(super::unseen::off_cpu(trace, seen.threads, seen.unexplained, lost_switches));
     for process in trace.processes.iter().filter(|p| !p.finished) {
         unseen.push(format!(
             "process {} did not end in order (killed, or replaced itself): its last acts may be missing",

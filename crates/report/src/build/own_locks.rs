@@ -1,5 +1,5 @@
-//! Advice about futexes of the program's own, and about locks inside of the C library: locks that
-//! `baton run` cannot replace.
+//! Advice about futexes of the program's own, about semaphores and condition variables that serve as
+//! locks, and about locks inside of the C library: locks that `baton run` cannot replace.
 
 use super::cannot_tell;
 use crate::format::{percent, phrase, quoted};
@@ -10,11 +10,28 @@ use std::collections::BTreeMap;
 /// A cause that takes less than this share of the path is not worth advice of its own.
 pub(super) const WORTH_A_STEP: f64 = 0.05;
 
-/// The limits of verdicts about futexes and about locks inside of the C library, which are also the
-/// kinds of these objects.
-const LIMITS: [&str; 2] = ["futex", "libc-lock"];
+/// The limits of verdicts about futexes, about locks inside of the C library, and about semaphores and
+/// condition variables.
+const LIMITS: [&str; 3] = ["futex", "libc-lock", AWAITED];
 
-/// A futex or a lock inside of the C library, and the share of the critical path at it.
+/// The limit for work that others wait for at semaphores and condition variables. Wake-ups there are none
+/// of it: they may carry work to a thread.
+pub(super) const AWAITED: &str = "awaited";
+
+/// Whether a kind of time on the path belongs to [`AWAITED`].
+pub(super) fn is_awaited(kind: &str) -> bool {
+    kind.starts_with("semaphore-awaited") || kind.starts_with("condition-awaited")
+}
+
+/// Whether a kind of time on the path belongs to a limit.
+fn belongs(kind: &str, limit: &str) -> bool {
+    match limit {
+        AWAITED => is_awaited(kind),
+        _ => kind.strip_prefix(limit).is_some_and(|rest| rest.starts_with('-')),
+    }
+}
+
+/// An object at which the path's thread keeps others waiting, and the share of the critical path at it.
 struct Through<'a> {
     object: &'a Waitable,
     share: f64,
@@ -30,7 +47,7 @@ impl Through<'_> {
     }
 }
 
-/// A futex, or a lock inside of the C library, as a phrase with the place where threads wait.
+/// An object as a phrase with the place where threads wait.
 pub(super) fn name(object: &Waitable) -> String {
     let name = phrase(&object.kind, &object.name);
     match &object.at {
@@ -39,12 +56,11 @@ pub(super) fn name(object: &Waitable) -> String {
     }
 }
 
-/// The object of a kind that takes most of the path, among all of that kind.
+/// The object that takes most of the path, among all of a limit.
 fn most<'a>(report: &'a Report, limit: &str) -> Option<Through<'a>> {
     let path = &report.critical_path;
     let mut times: BTreeMap<u32, (Nanos, Nanos)> = BTreeMap::new();
-    let prefix = format!("{limit}-");
-    for part in path.parts.iter().filter(|part| part.kind.starts_with(&prefix)) {
+    for part in path.parts.iter().filter(|part| belongs(&part.kind, limit)) {
         if let Some(waitable) = part.waitable {
             let (all, asleep) = times.entry(waitable).or_default();
             *all += part.total_ns;
@@ -71,20 +87,23 @@ pub(super) fn headline(report: &Report, share: &Share) -> String {
         )
     });
     let all = percent(share.share);
-    if share.limit == "futex" {
-        format!(
+    match share.limit.as_str() {
+        AWAITED => format!(
+            "Work that threads do one at a time limits it: for {all} of its critical path a thread that was woken{at} had not yet woken \
+             the next one, and others waited there.{asleep}"
+        ),
+        "futex" => format!(
             "A futex of the program's own limits it, a lock or an event: {all} of its critical path are waits, and work that \
              others wait for,{at}.{asleep}"
-        )
-    } else {
-        format!(
+        ),
+        _ => format!(
             "A lock inside of the C library limits it: {all} of its critical path are waits, and work at the contended lock,{at}.{asleep}"
-        )
+        ),
     }
 }
 
-/// Sentences on what could be won if no thread waited at the futex, or the C library's lock, that
-/// takes most of the path.
+/// Sentences on what could be won if no thread waited at the object that takes most of the path, for
+/// each limit.
 pub(super) fn gains(report: &Report, shares: &[Share]) -> Vec<String> {
     let gain = |limit: &&str| {
         let _ = shares.iter().find(|share| share.limit == **limit && share.share >= WORTH_A_STEP)?;
@@ -95,8 +114,7 @@ pub(super) fn gains(report: &Report, shares: &[Share]) -> Vec<String> {
     LIMITS.iter().filter_map(gain).collect()
 }
 
-/// Advice on the futex and on the C library's lock that take most of the path, each with the share
-/// of its limit.
+/// Advice on the object of each limit that takes most of the path, with the share of that limit.
 pub(super) fn next(report: &Report, shares: &[Share], place: &str) -> Vec<(f64, NextStep)> {
     let step = |limit: &&str| {
         let share = shares.iter().find(|share| share.limit == **limit && share.share >= WORTH_A_STEP)?;
@@ -104,7 +122,7 @@ pub(super) fn next(report: &Report, shares: &[Share], place: &str) -> Vec<(f64, 
         let name = name(through.object);
         let text = if through.mostly_asleep() {
             format!("take the sleep, input or output out of what is done between waiting at {name} and waking there")
-        } else if *limit == "futex" {
+        } else if *limit != "libc-lock" {
             format!("do less between waiting at {name} and waking there, split it, or give each thread its own")
         } else {
             format!("call the C library's function less often, or one that shares nothing, in place of {name}")

@@ -34,15 +34,15 @@ pub(super) fn unexplained(trace: &Trace, off_cpu: &[ThreadOffCpu], window: &Wind
 }
 
 /// Sentences about time off the CPU that the recording could not measure, and about time off the
-/// CPU that nothing in the trace explains.
-pub(super) fn off_cpu(trace: &Trace, threads: &[Thread], unexplained: Nanos) -> Vec<String> {
+/// CPU that nothing in the trace explains. `lost`: whether switches were recorded and some were lost.
+pub(super) fn off_cpu(trace: &Trace, threads: &[Thread], unexplained: Nanos, lost: bool) -> Vec<String> {
     if trace.clock.source == Source::Simulated {
         return Vec::new();
     }
     let mut out = Vec::new();
     let without = threads.iter().filter(|thread| thread.off_cpu_known != "all").count();
     let unknown = threads.iter().filter(|thread| thread.off_cpu_known == "nothing").count();
-    if without > 0 && !threads.iter().any(|thread| thread.off_cpu_known == "all") {
+    if without > 0 && !lost && !threads.iter().any(|thread| thread.off_cpu_known == "all") {
         out.push(format!(
             "when and why threads were off their CPUs, as no context switches were recorded (`sysctl kernel.perf_event_paranoid` of 2 or \
              less permits it); what their CPU times tell is shown as \"off the CPU\"{}",

@@ -13,7 +13,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// The causes that can limit a program, each with the phrase for it.
-const LIMITS: [(&str, &str); 16] = [
+const LIMITS: [(&str, &str); 17] = [
     ("running", "on a CPU, outside of critical sections"),
     ("sections", "in critical sections"),
     ("competition", "competition for locks: hand-offs and waits while a lock is free"),
@@ -27,6 +27,7 @@ const LIMITS: [(&str, &str); 16] = [
     ("off-cpu", "off the CPU, why is not known"),
     ("futex", "at futexes of the program's own: waits, and work that others wait for there"),
     ("libc-lock", "at locks inside of the C library: waits, and work at a contended lock"),
+    (own_locks::AWAITED, "at semaphores and condition variables: work that others wait for there"),
     (vain::FUTILE, "futile wake-ups: threads that find nothing to do and wait again, and what waits for them"),
     (vain::POLLING, "polling under a lock, and what waits for the lock or for a CPU meanwhile"),
     ("waiting", "waiting for other threads: conditions, barriers, semaphores, starts, ends"),
@@ -57,6 +58,7 @@ fn limit(kind: &str) -> &str {
         "critical-section-recorder" => RECORDER,
         "call" => "calls",
         SHARED => "blocked",
+        at if own_locks::is_awaited(at) => own_locks::AWAITED,
         futex if futex.starts_with("futex-") => "futex",
         lock if lock.starts_with("libc-lock-") => "libc-lock",
         "lock-hand-off" | "lock-wait" => "competition",
@@ -169,9 +171,9 @@ fn headline(report: &Report, most: &Share, lock: Option<&Heaviest<'_>>) -> Strin
             )
         }
         ("ready", _) => format!(
-            "CPUs are missing: for {share} of its critical path the thread could run and had none ({} threads, {} CPUs).",
+            "CPUs are missing: for {share} of its critical path the thread could run and had none ({} threads, {}).",
             report.threads.len(),
-            report.run.host.cpus
+            cpus(report)
         ),
         (bound::LIMIT, _) => bound::headline(report, most),
         (cpu_limit::LIMIT, _) => cpu_limit::headline(report, most),
@@ -183,13 +185,17 @@ fn headline(report: &Report, most: &Share, lock: Option<&Heaviest<'_>>) -> Strin
             "Input, output or sleep limits it: for {share} of its critical path the thread was blocked in such calls{}.",
             most_outside(report)
         ),
-        ("futex" | "libc-lock", _) => own_locks::headline(report, most),
+        ("futex" | "libc-lock" | own_locks::AWAITED, _) => own_locks::headline(report, most),
         (vain::FUTILE | vain::POLLING, _) => vain::headline(report, most),
         (RECORDER, _) => "The recording itself limits it: Baton's recorder was making room for events.".to_owned(),
         (OTHERS, _) => "The program waited for a CPU, and not because of its own threads.".to_owned(),
         ("off-cpu", _) => format!(
-            "Threads were off their CPUs for {share} of its critical path; why is not known, as no context switches were \
-             recorded{}.",
+            "Threads were off their CPUs for {share} of its critical path; why is not known, as {}{}.",
+            if cannot_tell::lost_switches(report) {
+                "context switches were lost"
+            } else {
+                "no context switches were recorded"
+            },
             most_outside(report)
         ),
         _ => format!(
@@ -299,7 +305,10 @@ fn next(
     if share("calls") >= WORTH_A_STEP {
         steps.push((share("calls"), step("see which calls take the time".into(), with("strace -f -w -c --"))));
     }
-    if share("off-cpu") >= WORTH_A_STEP {
+    if share("off-cpu") >= WORTH_A_STEP && cannot_tell::lost_switches(report) {
+        let text = "see which calls of the kernel, and how many switches of threads, take the time".to_owned();
+        steps.push((share("off-cpu"), step(text, with("perf trace -s --"))));
+    } else if share("off-cpu") >= WORTH_A_STEP {
         let text = "permit context switches to be recorded, and record again".to_owned();
         steps.push((share("off-cpu"), step(text, Some("sudo sysctl kernel.perf_event_paranoid=2".into()))));
     }
@@ -327,12 +336,21 @@ fn next(
     steps.into_iter().map(|(_, step)| step).take(3).collect()
 }
 
+/// The CPUs of the machine as a phrase, or the one CPU that all threads but the first may use.
+fn cpus(report: &Report) -> String {
+    let mut sets = report.threads.iter().skip(1).map(|thread| thread.cpus.as_deref());
+    match sets.next().flatten() {
+        Some(one) if !one.contains([',', '-']) && sets.all(|other| other == Some(one)) => "1 CPU".to_owned(),
+        _ => format!("{} CPUs", report.run.host.cpus),
+    }
+}
+
 /// The advice if threads have no CPU.
 fn fewer_threads(report: &Report, place: &str) -> String {
     format!(
-        "run it with no more threads than the {} CPUs, record that, and compare the two (baton diff {} again): only that \
-         tells whether there are too many threads",
-        report.run.host.cpus,
+        "run it with no more threads than the {}, record that, and compare the two (baton diff {} again): only that tells \
+         whether there are too many threads",
+        cpus(report),
         crate::format::quoted(place)
     )
 }

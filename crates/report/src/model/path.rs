@@ -61,8 +61,8 @@ pub struct PathPart {
     /// or sleep), `recorder` (blocked in Baton's recorder), `off-cpu` (for an unknown reason); within
     /// a critical section `critical-section`, `critical-section-ready` and so on; `futex-awaited`
     /// (on a CPU between being woken at a futex and waking the next thread there, while others wait
-    /// there) and `libc-lock-awaited`, both also with `-call`, `-blocked` or `-off-cpu` for a thread
-    /// that is off its CPU there; `libc-lock-code` (on a CPU inside of a function of the C
+    /// there), `semaphore-awaited`, `condition-awaited` and `libc-lock-awaited`, all also with `-call`,
+    /// `-blocked` or `-off-cpu` for a thread that is off its CPU there; `libc-lock-code` (on a CPU inside of a function of the C
     /// library whose lock is contended, according to samples); `lock-hand-off`, `lock-wait`, or the
     /// like for an object that is not a lock; `futile-wake-ups` (the cost of threads that a broadcast
     /// wakes and that find nothing to do) and `polling` (the cost of threads that take a lock until a

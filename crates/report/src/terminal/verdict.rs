@@ -40,7 +40,7 @@ pub(super) fn background(report: &Report) -> String {
             return format!("{thread} (thread {}) went on until {joiner} ended the process", one.thread);
         }
         format!(
-            "{thread} (thread {}) ended {} after {joiner} had come to join it",
+            "{thread} (thread {}) ended {} after {joiner} had told it to end, or had come to join it",
             one.thread,
             duration(one.ended_ns - one.joined_ns)
         )
@@ -79,16 +79,12 @@ fn part(report: &Report, part: &PathPart) -> String {
         "critical-section-recorder" => return format!("blocked in Baton's recorder in {of}'s sections"),
         "critical-section-off-cpu" => return format!("off the CPU in {of}'s sections"),
         "libc-lock-code" => return format!("on a CPU at {of}"),
-        "futex-awaited" | "libc-lock-awaited" => return format!("on a CPU while others wait at {of}"),
-        "futex-awaited-call" | "libc-lock-awaited-call" => {
+        awaited if awaited.ends_with("-awaited") => return format!("on a CPU while others wait at {of}"),
+        awaited if awaited.ends_with("-awaited-call") => {
             return format!("in input, output or sleep while others wait at {of}");
         }
-        "futex-awaited-blocked" | "libc-lock-awaited-blocked" => {
-            return format!("blocked while others wait at {of}");
-        }
-        "futex-awaited-off-cpu" | "libc-lock-awaited-off-cpu" => {
-            return format!("off the CPU while others wait at {of}");
-        }
+        awaited if awaited.ends_with("-awaited-blocked") => return format!("blocked while others wait at {of}"),
+        awaited if awaited.ends_with("-awaited-off-cpu") => return format!("off the CPU while others wait at {of}"),
         "futile-wake-ups" => return format!("cost of futile wake-ups at {of}"),
         "polling" => return format!("cost of polling under {of}"),
         "shared-wait" => return format!("waits for {of}, which other processes use, too"),

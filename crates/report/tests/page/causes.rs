@@ -249,6 +249,27 @@ fn a_holder_without_a_cpu_asks_for_the_priorities() {
     assert!(step.text.contains("a_lock") && step.text.contains("PTHREAD_PRIO_INHERIT"), "{step:?}");
 }
 
+/// Other programs used half of the CPUs. On two CPUs the program's own threads 2 and 3 kept the holder
+/// off them, so that its priority matters. With eight CPUs, some of which other programs had, these may be
+/// the reason.
+#[test]
+fn priorities_are_asked_for_on_a_busy_machine_where_the_own_threads_had_the_cpus() {
+    let asked = |cpus: u32| {
+        let mut run = Run::new();
+        let mut meta = baton_trace::Meta { elapsed_ns: 960 * US, ..Default::default() };
+        meta.host.cpus = cpus;
+        meta.extra.insert(baton_trace::disturbance::OTHERS.into(), (480 * US * u64::from(cpus)).into());
+        run.0.meta(meta);
+        run.take(1, 0, A, X, SITE).want(10, 1, A, X);
+        run.at(20, 0, What::OffCpu { tid: 0, reason: OffReason::Preempted }).at(900, 0, What::OnCpu { tid: 0, cpu: 0 });
+        run.give(910, 0, A, X).got(912, 1, A, X).give(950, 1, A, X);
+        let verdict = run.end(960).verdict;
+        assert_eq!(verdict.doubts.len(), 1, "{verdict:?}");
+        verdict.next.iter().any(|step| step.text.contains("different priorities"))
+    };
+    assert_eq!((asked(2), asked(8)), (true, false));
+}
+
 /// If several threads run for long, the advice says that false sharing was not looked at; if only
 /// one thread does, the advice does not say so.
 #[test]

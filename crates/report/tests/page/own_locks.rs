@@ -4,7 +4,7 @@ use crate::support;
 use baton_report::Profile;
 use baton_report::model::Report;
 use baton_report::terminal::{self, Style};
-use baton_trace::{Clock, FutexEnd, OffReason, SiteId, ThreadIndex, Ticks, TraceBuilder, What};
+use baton_trace::{Clock, FutexEnd, How, OffReason, SiteId, ThreadIndex, Ticks, TraceBuilder, WakeReason, What, notes};
 
 const LOCK: SiteId = SiteId(1);
 const MS: u64 = 1_000_000;
@@ -114,6 +114,90 @@ fn sleep_under_a_futex_is_what_others_wait_for() {
     assert!(verdict.next[0].text.starts_with("take the sleep, input or output out"), "{verdict:?}");
     let asleep = report.critical_path.parts.iter().find(|part| part.kind == "futex-awaited-call").expect("the sleep");
     assert_eq!(asleep.total_ns.0, 28 * 890_000, "{:?}", report.critical_path.parts);
+}
+
+fn sem_wait(trace: &mut TraceBuilder, at: u64, thread: ThreadIndex) {
+    trace.push(Ticks(at), thread, What::SemWait { semaphore: ADDRESS, site: LOCK });
+}
+
+fn sem_taken(trace: &mut TraceBuilder, at: u64, thread: ThreadIndex) {
+    trace.push(Ticks(at), thread, What::SemTaken { semaphore: ADDRESS, how: How::OPAQUE });
+}
+
+fn sem_post(trace: &mut TraceBuilder, at: u64, thread: ThreadIndex) {
+    trace.push(Ticks(at), thread, What::SemPost { semaphore: ADDRESS, site: LOCK });
+}
+
+/// A semaphore or a condition variable that threads pass on to each other serves as a lock: what they do
+/// in their turns is no work of their own.
+#[test]
+fn a_semaphore_or_condition_that_threads_take_in_turns_limits_the_program() {
+    let mut trace = builder();
+    let end = by_turns(&mut trace, sem_wait, sem_taken, sem_post);
+    let mut conditions = builder();
+    let last = by_turns(
+        &mut conditions,
+        |trace, at, thread| {
+            trace.push(Ticks(at), thread, What::CondWait { condition: ADDRESS, site: LOCK });
+        },
+        |trace, at, thread| {
+            trace.push(Ticks(at), thread, What::CondWake { condition: ADDRESS, reason: WakeReason::Woken });
+        },
+        |trace, at, thread| {
+            trace.push(Ticks(at), thread, What::CondSignal { condition: ADDRESS, site: LOCK });
+        },
+    );
+    for (report, kind) in [(report(trace, end), "semaphore"), (report(conditions, last), "condition")] {
+        let verdict = &report.verdict;
+        assert_eq!(verdict.limit, "awaited", "{verdict:?}");
+        assert!(verdict.shares[0].share > 0.85, "{verdict:?}");
+        assert!(verdict.gains.iter().any(|gain| gain.starts_with("if no thread waited at")), "{verdict:?}");
+        assert!(verdict.next[0].text.starts_with("do less between waiting at"), "{verdict:?}");
+        let text = terminal::summary(&report, Style::default());
+        assert!(text.contains(&format!("on a CPU while others wait at the {kind} in 0x1001")), "{text}");
+    }
+}
+
+/// Threads 1 and 2 wait for what thread 0 makes. No thread hands the semaphore on, so the time is thread 0's
+/// own work.
+#[test]
+fn a_semaphore_that_carries_work_is_no_lock() {
+    let mut trace = builder();
+    for turn in 0..30u64 {
+        let (at, thread) = (turn * MS, ThreadIndex(1 + turn as u32 % 2));
+        sem_wait(&mut trace, at + 100, thread);
+        sem_post(&mut trace, at + 900_000, ThreadIndex(0));
+        sem_taken(&mut trace, at + 905_000, thread);
+    }
+    let verdict = report(trace, 31 * MS).verdict;
+    assert_eq!(verdict.limit, "running", "{verdict:?}");
+    assert!(verdict.shares.iter().all(|share| share.limit != "awaited"), "{verdict:?}");
+}
+
+/// The trace has thread 2's switches up to 1 ms, and thread 2 had its CPU for a twentieth of the rest.
+#[test]
+fn lost_switches_are_not_taken_for_switches_that_were_not_recorded() {
+    let mut trace = builder();
+    let push = |trace: &mut TraceBuilder, at: u64, what: What| {
+        trace.push(Ticks(at), ThreadIndex(2), what);
+    };
+    push(&mut trace, 10, What::OnCpu { tid: 0, cpu: 0 });
+    push(&mut trace, MS, What::OffCpu { tid: 0, reason: OffReason::Unknown });
+    push(&mut trace, 30 * MS, What::CpuTime { ns: 2 * MS });
+    push(&mut trace, 30 * MS + 10, What::OnCpu { tid: 0, cpu: 0 });
+    push(&mut trace, 30 * MS + 20, What::CpuTime { ns: 2 * MS + 10 });
+    push(&mut trace, 30 * MS + 30, What::Note { address: 0, code: notes::RING_FULL });
+    let report = report(trace, 30 * MS + 40);
+    let verdict = &report.verdict;
+    assert_eq!(verdict.limit, "cannot-tell", "{verdict:?}");
+    assert!(verdict.headline.contains("more were lost"), "{verdict:?}");
+    let steps: Vec<_> = verdict.next.iter().filter_map(|step| step.command.as_deref()).collect();
+    assert!(steps.iter().all(|command| !command.contains("perf_event_paranoid")), "{steps:?}");
+    assert!(
+        report.limits.unseen.iter().all(|text| !text.contains("no context switches")),
+        "{:?}",
+        report.limits.unseen
+    );
 }
 
 #[test]

@@ -1,7 +1,9 @@
-//! Work on the critical path that others wait for at one futex, or at one lock of the C library.
+//! Work on the critical path that others wait for at one futex, semaphore or condition variable, or at
+//! one lock of the C library.
 //!
 //! The trace does not show which thread holds a lock of the C library or a lock made of a futex:
-//! taking either without a wait makes no system call, and a futex may also be an event. But if a
+//! taking either without a wait makes no system call, and a futex may also be an event. A semaphore that
+//! begins at one may serve as a lock, and so may a condition variable with a flag. But if a
 //! wake at an object brings the path to a thread, the thread's next wake at the same object leads
 //! the path away, and other threads wait at the object meanwhile, then the path goes through that
 //! object: what the thread does between the two wakes happens one thread at a time. A thread that
@@ -89,7 +91,7 @@ impl Awaited {
 
 /// Whether the trace does not show which thread holds an object at which threads wait in this way.
 fn has_no_holder(kind: WaitKind) -> bool {
-    matches!(kind, WaitKind::Futex | WaitKind::LibcLock)
+    matches!(kind, WaitKind::Futex | WaitKind::LibcLock | WaitKind::Semaphore | WaitKind::Condition)
 }
 
 /// Whether what the thread does is part of what the others wait for.
@@ -102,7 +104,7 @@ fn is_along(doing: Doing) -> bool {
 }
 
 /// The wait and the object of a hand-off, if the trace does not show which thread holds that
-/// object: a futex of the program's own, or a lock inside the C library.
+/// object.
 fn handed(segment: &PathSegment) -> Option<(WaitKind, ObjectId)> {
     match segment.doing {
         Doing::HandOff { kind, object: Some(object) } if has_no_holder(kind) => Some((kind, object)),

@@ -9,11 +9,11 @@
 //! The trace shows no flag. A joined thread counts as such a **background thread** if
 //!
 //! - it ended within one turn of its own loop after the joiner had come, and made at least
-//!   [`TURNS`] turns before. The turn in which the joiner came is the last one that counts. A turn lies between two releases at one place in the code with no
-//!   lock held after them, or between two sleeps or calls for input and output at one place; the
-//!   place that the thread came to most often counts, and the longest turn there. A thread that
-//!   came to no place at all has to be off the CPU for nearly all of its life, and to end soon
-//!   after the joiner came;
+//!   [`TURNS`] turns before. The turn in which the joiner came is the last one that counts. A turn
+//!   lies between two releases at one place in the code with no lock held after them, or between two
+//!   sleeps, calls for input and output, or waits ended by a deadline, at one place; the place that
+//!   the thread came to most often counts, and the longest turn there. A thread that came to no place
+//!   at all has to be off the CPU for nearly all of its life, and to end soon after the joiner came;
 //! - it is no **peer** of the joiner: peers come to the same places in the code. If the joiner
 //!   joins several peers of each other in a row, it came at the first of these joins: workers with
 //!   equal shares of the work end at about the same time, so that the last of them seem to end when
@@ -36,10 +36,10 @@
 
 use super::exits::{ProcessExit, exits};
 use super::lock_lives::Lives;
+use super::serves::{is_told, moves_items, serves, tells};
 use crate::clock::Ticks;
 use crate::event::{Event, FutexEnd, SiteId, ThreadIndex, WakeReason, What};
 use crate::process::ProcessIndex;
-use crate::stream::Stream;
 use crate::trace::Trace;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -60,8 +60,9 @@ pub struct Background {
     pub thread: ThreadIndex,
     /// The thread that waited for its end, or that ended the process.
     pub joiner: ThreadIndex,
-    /// When the joiner began to wait; if it joined several peers one after the other, when it began
-    /// to wait for the first of them. If the thread lived until the process ended, the time of that.
+    /// When the joiner began to wait, or told the thread to end, by a signal, a wake or a post that ended
+    /// the thread's last wait; if it joined several peers one after the other, when it began to wait for
+    /// the first of them. If the thread lived until the process ended, the time of that.
     pub came: Ticks,
     /// When the background thread ended.
     pub ended: Ticks,
@@ -79,6 +80,9 @@ pub enum LoopPoint {
     Release(SiteId),
     /// A call for input, output or sleep, with no lock held.
     Blocked(SiteId),
+    /// A wait at a condition variable, a futex or a semaphore that its deadline ended, with no other lock
+    /// held. The place is that of the wait.
+    TimedOut(SiteId),
 }
 
 /// The names in `meta.json`'s `ends` that no thread of the trace has.
@@ -216,6 +220,10 @@ struct Life {
     joining: Option<(Ticks, bool)>,
     /// Whether the thread's last act was the end of a join.
     joined: bool,
+    /// The place of the wait that the thread is in, or was in last.
+    waits_at: SiteId,
+    /// The thread that ended this thread's last wait by a signal, a wake or a post, and when it did.
+    told: Option<(ThreadIndex, Ticks)>,
 }
 
 impl Life {
@@ -229,6 +237,16 @@ impl Life {
                 return (self.held == 0).then_some(LoopPoint::Release(site));
             }
             What::Blocked { site, .. } if self.held == 0 => return Some(LoopPoint::Blocked(site)),
+            What::CondWait { site, .. } | What::FutexWait { site, .. } | What::SemWait { site, .. } => {
+                self.waits_at = site;
+            }
+            What::CondWake { reason: WakeReason::TimedOut, .. }
+            | What::FutexWaitEnd { end: FutexEnd::TimedOut, .. }
+            | What::SemTimeout { .. }
+                if self.held == 0 =>
+            {
+                return Some(LoopPoint::TimedOut(self.waits_at));
+            }
             _ => {}
         }
         None
@@ -248,9 +266,11 @@ impl Life {
     }
 
     /// The place that the thread came to most often, with the longest turn there; `None` if the
-    /// thread made fewer than [`TURNS`] turns.
+    /// thread made fewer than [`TURNS`] turns. A loop that waits with a deadline comes to the place of
+    /// that wait, though a signal ends the last wait.
     fn turns(&self) -> Option<(LoopPoint, Ticks)> {
-        let most = self.places.iter().max_by_key(|(_, visits)| visits.count)?;
+        let waits = |place: &LoopPoint| u64::from(matches!(place, LoopPoint::TimedOut(_)));
+        let most = self.places.iter().max_by_key(|(place, visits)| visits.count + waits(place))?;
         (most.1.count > TURNS).then_some((*most.0, most.1.longest))
     }
 
@@ -262,14 +282,15 @@ impl Life {
     }
 
     /// Whether both threads come to one place in the code and, as far as is known, do the same
-    /// thing there.
-    fn shares_a_place_with(&self, other: &Life) -> bool {
+    /// thing there. Only places count to which this thread came at least `least` times.
+    fn shares_a_place_with(&self, other: &Life, least: u64) -> bool {
         let created_alike = match (self.created_at, other.created_at) {
             (Some(mine), Some(theirs)) => mine == theirs,
             _ => true,
         };
         let callers_differ = are_apart(&self.waited_at, &other.waited_at);
         let shares = |(place, visits): (&LoopPoint, &Visits)| match other.places.get(place) {
+            _ if visits.count < least => false,
             Some(theirs) => created_alike || !(callers_differ || are_apart(&visits.locks, &theirs.locks)),
             None => false,
         };
@@ -279,7 +300,13 @@ impl Life {
     /// Whether the threads are peers. Threads that came to no place at all cannot be told apart, so
     /// they count as peers.
     fn is_peer_of(&self, other: &Life) -> bool {
-        (self.places.is_empty() && other.places.is_empty()) || self.shares_a_place_with(other)
+        (self.places.is_empty() && other.places.is_empty()) || self.shares_a_place_with(other, 0)
+    }
+
+    /// Whether the thread's loop comes to a place to which the thread that ends it comes as well. What
+    /// the thread does once, behind its loop, does not count.
+    fn goes_round_with(&self, joiner: &Life) -> bool {
+        self.shares_a_place_with(joiner, if self.turns().is_some() { TURNS + 1 } else { 0 })
     }
 }
 
@@ -295,6 +322,8 @@ struct Walk {
     /// Calls that have created a thread that has not yet started.
     created: BTreeMap<(ProcessIndex, u64), SiteId>,
     locks: Lives,
+    /// The last signal, wake or post at each object.
+    tells: BTreeMap<(ProcessIndex, u64), (ThreadIndex, Ticks)>,
 }
 
 impl Walk {
@@ -305,6 +334,7 @@ impl Walk {
             alive: BTreeMap::new(),
             created: BTreeMap::new(),
             locks: Lives::default(),
+            tells: BTreeMap::new(),
         }
     }
 
@@ -337,6 +367,9 @@ impl Walk {
             _ => {}
         }
         self.locks.follow(&event.what, process);
+        if let Some(object) = tells(&event.what) {
+            self.tells.insert((process, object), (event.thread, now));
+        }
         let child = match event.what {
             What::JoinEnd { handle, error: 0 } => self.alive.remove(&(process, handle)),
             _ => None,
@@ -344,8 +377,12 @@ impl Walk {
         let Some(life) = self.threads.get_mut(event.thread.index()) else { return };
         life.began.get_or_insert(now);
         life.serves |= serves(&event.what);
+        if let Some(object) = is_told(&event.what) {
+            life.told = self.tells.get(&(process, object)).copied();
+        }
         life.moves_items |= moves_items(&event.what);
         if let Some(place) = life.goes_to(&event.what) {
+            life.told = life.told.filter(|_| !matches!(place, LoopPoint::TimedOut(_)));
             life.came_to(place, now, self.locks.released(&event.what, process));
         }
         match event.what {
@@ -384,20 +421,25 @@ impl Walk {
         let (thread, life) = (join.child, self.life(join.child));
         let (began, ended) = (life.began?, life.ended?);
         let ends = trace.meta.as_ref().map(|meta| &meta.ends);
-        if ended <= join.begin || ends.is_some_and(|ends| is_named(&ends.until, trace, thread)) {
-            return None;
-        }
         let turns = life.turns();
         let turns_at = turns.map(|(place, _)| place);
+        // The joiner may have told the thread to end before it came to join it.
+        let waits = matches!(turns_at, Some(LoopPoint::TimedOut(_)));
+        let told = life.told.filter(|(by, _)| waits && *by == joiner).map(|(_, time)| time);
+        if ended <= told.unwrap_or(join.begin).min(join.begin)
+            || ends.is_some_and(|ends| is_named(&ends.until, trace, thread))
+        {
+            return None;
+        }
         let found = |came| Background { thread, joiner, came, ended, joined: true, turns_at };
         if ends.is_some_and(|ends| is_named(&ends.background, trace, thread)) {
-            return Some(found(join.begin));
+            return Some(found(told.unwrap_or(join.begin).min(join.begin)));
         }
         if life.moves_items {
             return None;
         }
         let row = self.row(joiner, number);
-        let came = row[0].begin;
+        let came = told.map_or(row[0].begin, |told| told.min(row[0].begin));
         let tail = ended.since(came);
         let soon = match turns {
             Some((_, longest)) => tail <= longest,
@@ -407,7 +449,7 @@ impl Walk {
                 life.places.is_empty() && on_cpu < all.0 / ASLEEP && tail.0 < all.0 / ASLEEP
             }
         };
-        let is_told = soon && !life.shares_a_place_with(self.life(joiner)) && !self.works(row, life);
+        let is_told = soon && !life.goes_round_with(self.life(joiner)) && !self.works(row, life);
         is_told.then(|| found(came))
     }
 
@@ -446,42 +488,12 @@ impl Walk {
         };
         let works = exit.is_some_and(|exit| exit.working.contains(&thread));
         let seen = life.turns().is_some_and(goes_round) && !life.serves && !works;
-        (named || seen && !life.shares_a_place_with(self.life(joiner))).then_some(found)
+        (named || seen && !life.goes_round_with(self.life(joiner))).then_some(found)
     }
 
     /// The first thread of a process, and when the last of its threads acted.
     fn first(&self, trace: &Trace, process: ProcessIndex) -> Option<(ThreadIndex, Ticks)> {
         let threads = || (0..).map(ThreadIndex).zip(&trace.threads).filter(|(_, thread)| thread.process == process);
         Some((threads().next()?.0, threads().map(|(_, thread)| thread.last).max()?))
-    }
-}
-
-/// Whether the event moves items of a queue of the library. What goes through a pipe or an eventfd may be a word
-/// or a tick, and says nothing about the thread's end.
-fn moves_items(what: &What) -> bool {
-    matches!(*what, What::Put { queue, .. } | What::Take { queue, .. } if Stream::of(queue).is_none())
-}
-
-/// Whether a thread does something for others with this act, or gets something from them, other than
-/// by locks.
-fn serves(what: &What) -> bool {
-    match what {
-        What::CondSignal { .. }
-        | What::CondBroadcast { .. }
-        | What::CondWake { reason: WakeReason::Woken, .. }
-        | What::BarrierArrive { .. }
-        | What::SemPost { .. }
-        | What::SemTake { .. }
-        | What::SemTaken { .. }
-        | What::Put { .. }
-        | What::Take { .. }
-        | What::QueueClose { .. }
-        | What::FutexWake { .. }
-        | What::FutexWaitEnd { end: FutexEnd::Woken, .. }
-        | What::Fork { .. }
-        | What::TaskCreate { .. }
-        | What::Create { .. } => true,
-        What::Called { call, .. } => call.file.is_some(),
-        _ => false,
     }
 }

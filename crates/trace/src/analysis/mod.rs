@@ -55,6 +55,7 @@ mod relax;
 pub mod requests;
 mod sections;
 mod segment;
+mod serves;
 mod sleepers;
 mod slept;
 mod standstill;

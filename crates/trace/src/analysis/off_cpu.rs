@@ -205,6 +205,7 @@ impl ThreadState {
                 return;
             }
             What::CpuTime { ns } => {
+                self.cut_lost(now);
                 self.close_gap(now, self.site);
                 self.settle_lost(ns, clock);
                 self.clocked(ns, clock);
@@ -275,6 +276,15 @@ impl ThreadState {
         if begin < now {
             self.back(begin);
             self.seen.push(OffStretch { begin, end: now, why: OffCpu::Call, after: Some(site), before: None });
+            self.off = Some((now, OffReason::Unknown));
+        }
+    }
+
+    /// Ends the interval without reports that the thread is in, and begins another: at a thread's end the
+    /// switches may be lost before and after a record of CPU time.
+    fn cut_lost(&mut self, now: Ticks) {
+        if let Some((_, OffReason::Unknown)) = self.off {
+            self.back(now);
             self.off = Some((now, OffReason::Unknown));
         }
     }

@@ -5,7 +5,9 @@ use baton_trace::analysis::{
     CriticalPath, Doing, LoopPoint, PathSegment, WaitKind, Window, background, relax, turns, unknown_names,
 };
 use baton_trace::meta::Ends;
-use baton_trace::{Clock, How, Lock, Meta, Mode, SiteId, ThreadIndex, Ticks, Trace, TraceBuilder, What};
+use baton_trace::{
+    Clock, FutexEnd, How, Lock, Meta, Mode, SiteId, ThreadIndex, Ticks, Trace, TraceBuilder, WakeReason, What,
+};
 
 const MODE: Mode = Mode::Exclusive;
 
@@ -68,6 +70,65 @@ fn with_monitor() -> Program {
     program.join(910, 1010, 2);
     program.push(1020, 0, What::Marker { name: 0, value: 0 });
     program
+}
+
+/// Thread 1 works until 905. Thread 2 waits with a deadline of 100 ticks in each turn of its loop, under a
+/// mutex, until thread 0 signals at 950; it ends at 955, and thread 0 comes to join it at 960. At its end
+/// thread 2 releases the mutex as thread 0 does.
+fn with_waiting_monitor(by_futex: bool) -> Program {
+    const WAIT: SiteId = SiteId(7);
+    let (mutex, condition) = (Lock::mutex(0x20), 0x28);
+    let mut program = Program::new();
+    program.start(0, 1);
+    program.start(2, 2);
+    (0..10).for_each(|turn| program.hold(10 + 90 * turn, 1, 0x10, 1));
+    program.push(4, 2, What::Acquire { lock: mutex, mode: MODE, site: SiteId(8) });
+    for turn in 0..10 {
+        let (begin, last) = (5 + 100 * turn, turn == 9);
+        let end = if last { 951 } else { begin + 100 };
+        program.push(begin, 2, What::Release { lock: mutex, mode: MODE, site: WAIT });
+        if by_futex {
+            let ended = if last { FutexEnd::Woken } else { FutexEnd::TimedOut };
+            program.push(begin, 2, What::FutexWait { futex: condition, site: WAIT });
+            program.push(end, 2, What::FutexWaitEnd { futex: condition, end: ended });
+        } else {
+            let reason = if last { WakeReason::Woken } else { WakeReason::TimedOut };
+            program.push(begin, 2, What::CondWait { condition, site: WAIT });
+            program.push(end, 2, What::CondWake { condition, reason });
+        }
+        program.push(end, 2, What::Acquire { lock: mutex, mode: MODE, site: WAIT });
+    }
+    program.push(952, 2, What::Release { lock: mutex, mode: MODE, site: SiteId(9) });
+    program.join(20, 905, 1);
+    program.push(940, 0, What::Acquire { lock: mutex, mode: MODE, site: SiteId(9) });
+    program.push(941, 0, What::Release { lock: mutex, mode: MODE, site: SiteId(9) });
+    program.push(
+        950,
+        0,
+        match by_futex {
+            true => What::FutexWake { futex: condition, site: SiteId(10) },
+            false => What::CondSignal { condition, site: SiteId(10) },
+        },
+    );
+    program.join(960, 955, 2);
+    program.push(1020, 0, What::Marker { name: 0, value: 0 });
+    program
+}
+
+#[test]
+fn a_thread_that_is_told_to_end_before_its_joiner_comes_is_background() {
+    for by_futex in [false, true] {
+        let trace = with_waiting_monitor(by_futex).trace(Ends::default());
+        let all = background(&trace);
+        assert_eq!(found(&trace), [2], "by a futex: {by_futex}");
+        assert_eq!((all[0].came.0, all[0].ended.0), (950, 955));
+        assert_eq!(all[0].turns_at, Some(LoopPoint::TimedOut(SiteId(7))));
+        let said = Ends { background: vec!["2".into()], ..Ends::default() };
+        let all_said = background(&with_waiting_monitor(by_futex).trace(said));
+        assert_eq!((all_said[0].came.0, all_said[0].ended.0), (950, 955), "named by the user");
+        let turns = turns(&trace, &all);
+        assert_eq!(turns[&ThreadIndex(2)], (0..9).map(|turn| Ticks(105 + 100 * turn)).collect::<Vec<_>>());
+    }
 }
 
 fn found(trace: &Trace) -> Vec<u32> {

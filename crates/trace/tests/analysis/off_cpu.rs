@@ -151,6 +151,25 @@ fn without_switches_cpu_times_say_how_much_and_the_longest_gap_takes_it() {
     assert_eq!(times(&path), [60_000, 0, 0, 80_000]);
 }
 
+/// A thread's end records its CPU time before the kernel's last reports, of which some were lost. The time
+/// without reports lies on both sides of that record.
+#[test]
+fn lost_switches_around_a_cpu_time_count_as_its_time_tells() {
+    let trace = trace(&[
+        (0, 0, What::ThreadStart { handle: 1 }),
+        (0, 0, ON),
+        (10_000, 0, off(OffReason::Unknown)),
+        (110_000, 0, What::CpuTime { ns: 30_000 }),
+        (112_000, 0, ON),
+        (112_000, 0, What::CpuTime { ns: 32_000 }),
+        (113_000, 0, What::ThreadEnd { handle: 1 }),
+    ]);
+    let threads = off_cpu(&trace);
+    assert_eq!(threads[0].known, Known::HowMuch);
+    let unknown: u64 = threads[0].stretches.iter().map(|s| s.end.0 - s.begin.0).sum();
+    assert_eq!(unknown, 80_000, "{:?}", threads[0].stretches);
+}
+
 #[test]
 fn what_is_not_known_is_said_and_passes_for_running() {
     let trace = trace(&[(0, 0, What::ThreadStart { handle: 1 }), (9_000, 0, What::ThreadEnd { handle: 1 })]);

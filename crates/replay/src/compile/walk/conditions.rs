@@ -39,6 +39,7 @@ impl Walk<'_> {
                         self.replayability.unmatched_waits += u64::from(reason == WakeReason::Woken);
                         self.replayability.expired_waits += u64::from(reason == WakeReason::Cancelled);
                         self.threads[id].track.push(Raw::Away(t - since));
+                        self.turn_behind_wait(id, t);
                     }
                 }
             }

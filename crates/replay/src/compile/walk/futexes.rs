@@ -48,6 +48,7 @@ impl Walk<'_> {
                 self.replayability.unmatched_waits += u64::from(end == FutexEnd::Woken);
                 self.replayability.expired_waits += u64::from(matches!(end, FutexEnd::Interrupted | FutexEnd::Failed));
                 self.threads[id].track.push(Raw::Away(t - since));
+                self.turn_behind_wait(id, t);
             }
         }
     }

@@ -55,6 +55,7 @@ impl Walk<'_> {
                 }
                 self.replayability.expired_waits += 1;
                 self.resume(id, t, Mode::Running);
+                self.turn_behind_wait(id, t);
             }
             What::SemPost { semaphore, .. } => {
                 self.gap(id, t);

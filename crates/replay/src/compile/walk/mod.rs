@@ -367,6 +367,13 @@ impl<'a> Walk<'a> {
         }
     }
 
+    /// Records the end of a turn, if a turn of the thread's loop ends with the wait that has just ended.
+    fn turn_behind_wait(&mut self, id: usize, t: u64) {
+        if rounds::ends(&mut self.threads[id].turns, t) {
+            self.op(id, Op::Turn);
+        }
+    }
+
     /// Records a thread's first event.
     fn appears(&mut self, id: usize, t: u64) {
         if self.states[id].mode == Mode::Out {

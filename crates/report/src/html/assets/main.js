@@ -15,7 +15,7 @@ function kpis(report) {
 function verdict(report) {
   const { verdict } = report;
   const doubts = verdict.doubts.map((doubt) => make("p", { class: "warn doubt" }, `Not to be trusted: ${doubt}`));
-  const fill = { running: "work", sections: "hold", competition: "overhead", ready: "ready", blocked: "blocked", calls: "blocked", recorder: "blocked", "off-cpu": "off", futex: "sleep", "libc-lock": "spin", others: "wait", bound: "ready", "futile-wake-ups": "overhead", polling: "overhead", waiting: "other" };
+  const fill = { running: "work", sections: "hold", competition: "overhead", ready: "ready", blocked: "blocked", calls: "blocked", recorder: "blocked", "off-cpu": "off", futex: "sleep", awaited: "hold", "libc-lock": "spin", others: "wait", bound: "ready", "futile-wake-ups": "overhead", polling: "overhead", waiting: "other" };
   const bar = make("div", { class: "stack", style: "height:18px;background:var(--grid)", role: "img", "aria-label": "The critical path by what limits it" },
     ...verdict.shares.map((s) => withTip(make("i", { style: `width:${100 * s.share}%;background:var(--${fill[s.limit]});border-right:1px solid var(--card)` }), `${s.name}: ${duration(s.total_ns)}, ${percent(s.share)}`)));
   const legend = make("div", { class: "legend", style: "margin:6px 0 4px" }, ...verdict.shares.map((s) => make("span", {}, make("i", { style: `background:var(--${fill[s.limit]})` }), `${percent(s.share)} ${s.name}`)));
