@@ -468,7 +468,7 @@ macro_rules! omp_tests {
 macro_rules! machine_suite {
     ($world:ty) => {
         $crate::machine_tests! {
-            $world: message rows read_rows expiry ping_pong fences cells memory touches storage shared kept
+            $world: message rows read_rows expiry ping_pong fences exchange_fences cells memory touches storage shared kept
                 polls_in_turn nodes
         }
     };

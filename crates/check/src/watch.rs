@@ -71,9 +71,18 @@ unsafe impl<M: Machine> Machine for Watched<M> {
         M::fence(order);
     }
 
+    #[track_caller]
+    fn fence_after_exchange() {
+        M::fence_after_exchange();
+    }
+
     fn relax() {
         Self::waits();
         M::relax();
+    }
+
+    fn give_way(lost: u32) {
+        M::give_way(lost);
     }
 
     fn wait_while<T: Word>(cell: &M::Atomic<T>, value: T, wait: Wait, deadline: Option<Deadline>) -> WaitResult<T> {

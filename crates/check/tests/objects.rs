@@ -157,7 +157,7 @@ fn a_race_on_a_row_is_found_slot_by_slot() {
 
 #[test]
 fn loom_finds_both_loads_before_both_stores() {
-    assert_objects("both loads came before", || machine::store_buffer::<Loom>(false));
+    assert_objects("both loads came before", || machine::store_buffer::<Loom>(|cell| cell.store(1, Relaxed)));
 }
 
 #[test]
@@ -165,7 +165,7 @@ fn shuttle_knows_no_orderings() {
     // Shuttle does not see this weakness, as docs/reference/checking.md says. If these lines fail,
     // shuttle can do more than it could.
     machine::deliver::<Shuttle>(Wait::Pause, Relaxed);
-    machine::store_buffer::<Shuttle>(false);
+    machine::store_buffer::<Shuttle>(|cell| cell.store(1, Relaxed));
 }
 
 #[test]

@@ -79,6 +79,14 @@ pub unsafe trait Machine: Sized + Send + Sync + 'static {
     /// Executes a memory fence.
     fn fence(order: Ordering);
 
+    /// Executes a memory fence with SeqCst in a thread whose last access to the word that the fence is to
+    /// order was an atomic read-modify-write. Machines where such an operation is a fence itself need none.
+    #[inline(always)]
+    #[track_caller]
+    fn fence_after_exchange() {
+        Self::fence(Ordering::SeqCst);
+    }
+
     /// Hints that this thread spins (PAUSE, YIELD), so that the core gives its issue slots to a
     /// sibling for a moment. The thread waits for no event.
     fn relax();
@@ -91,6 +99,14 @@ pub unsafe trait Machine: Sized + Send + Sync + 'static {
     /// [`Machine::wake`] afterwards with a policy that parks if waiters may park. At least one read
     /// of the cell comes before any expiry.
     fn wait_while<T: Word>(cell: &Self::Atomic<T>, value: T, wait: Wait, deadline: Option<Deadline>) -> WaitResult<T>;
+
+    /// Lets other threads go first, after the calling thread has lost a race for a word `lost` times
+    /// before, so that the word's line stays with one of them for several operations. By default it does
+    /// nothing.
+    #[inline(always)]
+    fn give_way(lost: u32) {
+        let _ = lost;
+    }
 
     /// Reports that a wait which an algorithm spins out itself, without [`Machine::wait_while`],
     /// has failed `tries` times. Returns whether the waiter should now sleep anyway, in

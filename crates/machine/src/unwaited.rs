@@ -51,6 +51,11 @@ unsafe impl<M: Machine, A: Alone> Machine for Unwaited<M, A> {
     }
 
     #[inline(always)]
+    fn fence_after_exchange() {
+        M::fence_after_exchange();
+    }
+
+    #[inline(always)]
     fn relax() {
         M::relax();
     }

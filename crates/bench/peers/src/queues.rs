@@ -136,6 +136,10 @@ pub fn subjects() -> Vec<Subject> {
     vec![
         Subject::new("baton ManyToMany", baton::<ManyToMany>),
         Subject::new("baton Segmented", baton::<Segmented>),
+        Subject::new("baton Segmented unbounded", |load| {
+            let ends = baton_sync::unbounded::<u64>();
+            many!(load, ends, sender item => sender.send(item).is_ok(), receiver => receiver.receive().ok())
+        }),
         Subject::new("baton Watched<ManyToMany>", baton::<Watched<ManyToMany>>),
         Subject::new("baton OneToOne (1 to 1)", |load| {
             let (mut sender, mut receiver) = queue_of::<u64, OneToOne>(CAPACITY).expect("a capacity that is allowed");

@@ -1,7 +1,7 @@
 //! Contracts of every machine: tests of the machine's operations themselves.
 
 use crate::world::{Scenario, World, share};
-use baton_machine::Ordering::{Acquire, Relaxed, Release, SeqCst};
+use baton_machine::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use baton_machine::units::Nanos;
 use baton_machine::{Atomic, Clock, Deadline, Machine, Slot, Wait, WaitResult};
 use core::alloc::Layout;
@@ -205,22 +205,30 @@ pub fn ping_pong<W: World>() {
 /// Store buffering: with a SeqCst fence between its store and its load, at least one of two guests
 /// sees the other's store.
 pub fn fences<W: World>() {
-    store_buffer::<W>(true);
+    store_buffer::<W>(|cell| {
+        cell.store(1, Relaxed);
+        W::M::fence(SeqCst);
+    });
 }
 
-/// The litmus test of store buffering, with or without the fences. Without them, a machine that
+/// The same with an atomic exchange in place of the store, and the fence for it.
+pub fn exchange_fences<W: World>() {
+    store_buffer::<W>(|cell| {
+        assert_eq!(cell.compare_exchange(0, 1, AcqRel, Acquire), Ok(0));
+        W::M::fence_after_exchange();
+    });
+}
+
+/// The litmus test of store buffering, where `store` stores 1. If it has no fence, a machine that
 /// knows orderings must find an execution in which both loads come before both stores.
-pub fn store_buffer<W: World>(fenced: bool) {
+pub fn store_buffer<W: World>(store: fn(&Cell<W, u32>)) {
     W::run(move || {
         let cells = share::<W::M, _>([(); 2].map(|()| Cell::<W, u32>::new(0)));
         let seen = share::<W::M, _>([(); 2].map(|()| Cell::<W, u32>::new(9)));
         let guest = |me: usize| {
             let (cells, seen) = (cells.clone(), seen.clone());
             move || {
-                cells[me].store(1, Relaxed);
-                if fenced {
-                    W::M::fence(SeqCst);
-                }
+                store(&cells[me]);
                 seen[me].store(cells[1 - me].load(Relaxed), Relaxed);
             }
         };

@@ -52,6 +52,10 @@ use core::sync::atomic::Ordering;
 /// per-thread cache for small blocks.
 const SMALL: usize = 512;
 
+/// A thread that has lost a race gives way with one PAUSE, and with twice as many after each further one,
+/// up to two to this power.
+const MOST_WAYS: u32 = 5;
+
 // SAFETY: cells are core's atomics, memory comes from the global allocator, and storage is
 // thread-local.
 unsafe impl Machine for Native {
@@ -64,6 +68,16 @@ unsafe impl Machine for Native {
     #[inline(always)]
     fn fence(order: Ordering) {
         core::sync::atomic::fence(order);
+    }
+
+    #[inline(always)]
+    fn fence_after_exchange() {
+        // On x86-64 a locked instruction completes after all earlier stores, and before all later loads.
+        if cfg!(target_arch = "x86_64") {
+            core::sync::atomic::compiler_fence(Ordering::SeqCst);
+        } else {
+            core::sync::atomic::fence(Ordering::SeqCst);
+        }
     }
 
     #[inline(always)]
@@ -85,6 +99,14 @@ unsafe impl Machine for Native {
         deadline: Option<Deadline>,
     ) -> WaitResult<T> {
         wait::wait_while_in(cell, value, group, wait, deadline)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn give_way(lost: u32) {
+        for _ in 0..1 << lost.min(MOST_WAYS) {
+            core::hint::spin_loop();
+        }
     }
 
     #[inline]

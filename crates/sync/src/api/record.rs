@@ -253,6 +253,8 @@ unsafe impl<Q: ExactQueue<Native>> RawQueue<Native> for Recorded<Q> {
 
 // SAFETY: every call goes to the queue inside.
 unsafe impl<Q: ExactQueue<Native>> ExactQueue<Native> for Recorded<Q> {
+    const EXCHANGES: bool = Q::EXCHANGES;
+
     fn exactly(capacity: usize) -> Result<Self, BadBound> {
         Q::exactly(capacity).map(Recorded)
     }

@@ -107,7 +107,7 @@ impl<M: Machine> Chain<M> {
         // SAFETY: this thread has the guard, and the node lives until it leaves.
         let last = unsafe { ring::add(last, node) };
         self.give_guard(last, wait);
-        // SeqCst: pairs with the fence in `is_idle`.
+        // SeqCst: pairs with the fence in `notify`.
         M::fence(SeqCst);
     }
 
@@ -162,6 +162,17 @@ impl<M: Machine> Chain<M> {
     /// Notifies up to `most` waiters, oldest first. Begins with a SeqCst fence.
     #[inline]
     pub fn notify(&self, most: usize, wait: Wait) {
+        // SeqCst, and below: see `is_idle`.
+        M::fence(SeqCst);
+        if !self.is_idle() {
+            self.notify_waiters(most, wait);
+        }
+    }
+
+    /// [`notify`](Chain::notify) after a condition that was made true by an atomic read-modify-write.
+    #[inline]
+    pub fn notify_after_exchange(&self, most: usize, wait: Wait) {
+        M::fence_after_exchange();
         if !self.is_idle() {
             self.notify_waiters(most, wait);
         }
@@ -172,12 +183,11 @@ impl<M: Machine> Chain<M> {
         Self::wake_next(self.call(most, wait), wait);
     }
 
-    /// Whether no thread waits, so that a notification has nothing to do.
+    /// Whether no thread waits, so that a notification has nothing to do. After a SeqCst fence: either this
+    /// thread sees the waiter that prepared, or the waiter sees, after its own fence in `join`, the condition
+    /// that was made true before this notification.
     #[inline(always)]
     fn is_idle(&self) -> bool {
-        // SeqCst: either this thread sees the waiter that prepared, or the waiter sees, after its
-        // own fence in `join`, the condition that was made true before this notification.
-        M::fence(SeqCst);
         self.0.load(Relaxed) & !BITS == 0
     }
 

@@ -84,6 +84,9 @@ pub trait Bell<M: Machine>: Send + Sync + 'static {
 
     /// Tells up to `most` of those that wait, of each kind.
     fn ring(&self, most: usize, wait: Wait);
+
+    /// [`ring`](Bell::ring) after a change that was an atomic read-modify-write.
+    fn ring_after_exchange(&self, most: usize, wait: Wait);
 }
 
 impl<M: Machine> Bell<M> for Chain<M> {
@@ -99,6 +102,11 @@ impl<M: Machine> Bell<M> for Chain<M> {
     #[inline(always)]
     fn ring(&self, most: usize, wait: Wait) {
         self.notify(most, wait);
+    }
+
+    #[inline(always)]
+    fn ring_after_exchange(&self, most: usize, wait: Wait) {
+        self.notify_after_exchange(most, wait);
     }
 }
 
@@ -123,6 +131,16 @@ impl<M: Machine, Q: ExactQueue<M>, B: Bell<M>> Channel<M, Q, B> {
     /// Returns the queue.
     pub fn queue(&self) -> &Q {
         &self.queue
+    }
+
+    /// Tells up to `most` waiters of a side that the queue has changed.
+    #[inline(always)]
+    fn tell(&self, side: &Alone<B>, most: usize, wait: Wait) {
+        if Q::EXCHANGES {
+            side.0.ring_after_exchange(most, wait);
+        } else {
+            side.0.ring(most, wait);
+        }
     }
 
     /// Whether another sender that waits has something to look at: room.
@@ -174,7 +192,7 @@ impl<M: Machine, Q: ExactQueue<M>, B: Bell<M>> Channel<M, Q, B> {
         // SAFETY: guaranteed by the caller.
         match unsafe { self.queue.try_enqueue(item, QUIET) } {
             Ok(()) => {
-                self.items.0.ring(1, wait);
+                self.tell(&self.items, 1, wait);
                 Ok(())
             }
             Err(item) => Err(NotSent::Full(item)),
@@ -193,7 +211,7 @@ impl<M: Machine, Q: ExactQueue<M>, B: Bell<M>> Channel<M, Q, B> {
         // SAFETY: guaranteed by the caller.
         match unsafe { self.queue.try_dequeue(QUIET) } {
             Some(item) => {
-                self.room.0.ring(1, wait);
+                self.tell(&self.room, 1, wait);
                 Ok(item)
             }
             // SAFETY: guaranteed by the caller.
@@ -212,7 +230,7 @@ impl<M: Machine, Q: ExactQueue<M>, B: Bell<M>> Channel<M, Q, B> {
         }
         // SAFETY: guaranteed by the caller.
         let item = unsafe { self.queue.try_dequeue(QUIET) }.ok_or_else(|| self.nothing())?;
-        self.room.0.ring(1, wait);
+        self.tell(&self.room, 1, wait);
         Ok(item)
     }
 
@@ -296,7 +314,7 @@ impl<M: Machine, Q: ExactQueue<M>, B: Bell<M>> Channel<M, Q, B> {
             }
             // SAFETY: guaranteed by the caller.
             let count = unsafe { self.queue.put_some(items, QUIET) };
-            self.items.0.ring(count, wait);
+            self.tell(&self.items, count, wait);
             (count != 0).then_some(count)
         };
         again().or_else(|| self.wait_for_room(wait, None, &mut again)).unwrap_or(0)
@@ -319,7 +337,7 @@ impl<M: Machine, Q: ExactQueue<M>, B: Bell<M>> Channel<M, Q, B> {
             let closed = self.is_closed();
             // SAFETY: guaranteed by the caller.
             let count = unsafe { self.queue.take_some(items, QUIET) };
-            self.room.0.ring(count, wait);
+            self.tell(&self.room, count, wait);
             (count != 0 || closed && self.queue.is_empty()).then_some(count)
         };
         again().or_else(|| self.wait_for_item(wait, None, &mut again)).unwrap_or(0)

@@ -204,6 +204,11 @@ pub unsafe trait ExactQueue<M: Machine>: RawQueue<M> {
         self.len() == 0
     }
 
+    /// Whether each call that puts an item in or takes one out changes by an atomic read-modify-write the
+    /// word by which other threads see that, so that a notification after the call needs no fence on
+    /// machines where such an operation is one ([`Machine::fence_after_exchange`]).
+    const EXCHANGES: bool = false;
+
     /// Hears what its users do; nothing, unless the queue is recorded.
     #[inline(always)]
     fn hear(&self, _news: News) {}

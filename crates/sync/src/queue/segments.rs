@@ -69,6 +69,9 @@ impl<M: Machine, T: Send + 'static, const PLACES: usize> Segment<M, T, PLACES> {
 #[repr(C, align(128))]
 struct End<M: Machine, T: Send + 'static, const PLACES: usize, const TRIES: u32> {
     at: M::Atomic<u64>,
+    /// How far a thread of this side saw the other side, in positions: the other side has come this far at
+    /// least. While that is enough, no thread of this side reads the other side's line.
+    other: M::Atomic<u64>,
     segment: M::Atomic<Ptr<Segment<M, T, PLACES>>>,
 }
 
@@ -150,7 +153,7 @@ impl<M: Machine, T: Send + 'static, const PLACES: usize, const TRIES: u32> Segme
 
     fn bounded(capacity: usize) -> Self {
         let first = Ptr(Segment::new().into_raw());
-        let end = || End { at: M::Atomic::new(0), segment: M::Atomic::new(first) };
+        let end = || End { at: M::Atomic::new(0), other: M::Atomic::new(0), segment: M::Atomic::new(first) };
         Segments { tail: end(), head: end(), capacity }
     }
 
@@ -159,17 +162,19 @@ impl<M: Machine, T: Send + 'static, const PLACES: usize, const TRIES: u32> Segme
     fn put_one(&self, item: T, wait: Wait) -> Result<(), (T, NotYet<'_, M>)> {
         // Acquire: see `claim`.
         let mut at = self.tail.at.load(Acquire);
-        let mut spare = None;
+        let (mut spare, mut lost) = (None, 0);
         let segment = loop {
             if at & LINKING != 0 {
                 at = self.tail.linked(at);
             }
-            if self.capacity != UNBOUNDED {
-                // Relaxed: no place is used on account of it.
+            let is_full = |head: u64| (at / POSITION).saturating_sub(head) >= self.capacity as u64;
+            // Relaxed, here and below: no place is used on account of it.
+            if self.capacity != UNBOUNDED && is_full(self.tail.other.load(Relaxed)) {
                 let seen = self.head.at.load(Relaxed);
-                if (at / POSITION).saturating_sub(seen / POSITION) >= self.capacity as u64 {
+                if is_full(seen / POSITION) {
                     return Err((item, NotYet { word: &self.head.at, seen }));
                 }
+                self.tail.other.store(seen / POSITION, Relaxed);
             }
             // Made before the claim: other producers wait from the claim to the link.
             if End::<M, T, PLACES, TRIES>::is_last(at) && spare.is_none() {
@@ -177,7 +182,11 @@ impl<M: Machine, T: Send + 'static, const PLACES: usize, const TRIES: u32> Segme
             }
             match self.tail.claim(at) {
                 Ok(segment) => break segment,
-                Err(now) => at = now,
+                Err(now) => {
+                    at = now;
+                    M::give_way(lost);
+                    lost += 1;
+                }
             }
         };
         // SAFETY: this thread has claimed a position of the segment, which lives until the item is out.
@@ -204,19 +213,28 @@ impl<M: Machine, T: Send + 'static, const PLACES: usize, const TRIES: u32> Segme
     fn take_one(&self, wait: Wait) -> Result<T, NotYet<'_, M>> {
         // Acquire: see `claim`.
         let mut at = self.head.at.load(Acquire);
+        let mut lost = 0;
         let segment = loop {
             if at & LINKING != 0 {
                 at = self.head.linked(at);
             }
-            // Relaxed: no place is used on account of it. The word is no older than the one that the
-            // thread saw which claimed the position before `at`, so it is not behind the head.
-            let seen = self.tail.at.load(Relaxed);
-            if seen / POSITION <= at / POSITION {
-                return Err(NotYet { word: &self.tail.at, seen });
+            // Relaxed, here and below: no place is used on account of it.
+            if self.head.other.load(Relaxed) <= at / POSITION {
+                // The word is no older than the one that the thread saw which claimed the position before
+                // `at`, so it is not behind the head.
+                let seen = self.tail.at.load(Relaxed);
+                if seen / POSITION <= at / POSITION {
+                    return Err(NotYet { word: &self.tail.at, seen });
+                }
+                self.head.other.store(seen / POSITION, Relaxed);
             }
             match self.head.claim(at) {
                 Ok(segment) => break segment,
-                Err(now) => at = now,
+                Err(now) => {
+                    at = now;
+                    M::give_way(lost);
+                    lost += 1;
+                }
             }
         };
         // SAFETY: this thread has claimed a position of the segment, which lives until the item is out.
@@ -274,7 +292,7 @@ unsafe impl<M: Machine, T: Send + 'static, const PLACES: usize, const TRIES: u32
         consumers: Side::Multi,
         bulk: false,
         device: false,
-        counted: Counted { instructions: 178.0, accesses: 14 },
+        counted: Counted { instructions: 184.0, accesses: 16 },
         counted_bulk: None,
     };
 
@@ -320,6 +338,9 @@ unsafe impl<M: Machine, T: Send + 'static, const PLACES: usize, const TRIES: u32
 unsafe impl<M: Machine, T: Send + 'static, const PLACES: usize, const TRIES: u32> ExactQueue<M>
     for Segments<M, T, PLACES, TRIES>
 {
+    // The exchange in `claim`.
+    const EXCHANGES: bool = true;
+
     fn exactly(capacity: usize) -> Result<Self, BadBound> {
         if (1..=MOST).contains(&capacity) { Ok(Self::bounded(capacity)) } else { Err(BadBound(capacity)) }
     }

@@ -146,6 +146,12 @@ impl<M: Machine, A: Alarm> Bell<M> for Watched<M, A> {
         self.threads.notify(most, wait);
         self.alarms.ring(most, wait);
     }
+
+    #[inline]
+    fn ring_after_exchange(&self, most: usize, wait: Wait) {
+        self.threads.notify_after_exchange(most, wait);
+        self.alarms.ring(most, wait);
+    }
 }
 
 /// A task's place among the waiters, which it keeps from poll to poll. A task that is dropped calls
