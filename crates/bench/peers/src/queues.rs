@@ -5,7 +5,9 @@ use crate::Subject;
 use crate::window::{Load, Outcome, Stop, Worker, run};
 use baton_machine::units::Cycles;
 use baton_machine::{Machine, Native};
-use baton_sync::{Kind, ManyReceivers, ManySenders, ManyToMany, OneToOne, Segmented, Watched, queue_of};
+use baton_sync::{
+    Kind, ManyReceivers, ManySenders, ManyToMany, OneToOne, Park, Segmented, Watched, queue_of, queue_with,
+};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
@@ -143,6 +145,11 @@ pub fn subjects() -> Vec<Subject> {
         Subject::new("baton Watched<ManyToMany>", baton::<Watched<ManyToMany>>),
         Subject::new("baton OneToOne (1 to 1)", |load| {
             let (mut sender, mut receiver) = queue_of::<u64, OneToOne>(CAPACITY).expect("a capacity that is allowed");
+            pair(load, move |item| sender.send(item).is_ok(), move || receiver.receive().ok())
+        }),
+        Subject::new("baton OneToOne that sleeps (1 to 1)", |load| {
+            let ends = queue_with::<u64, OneToOne, Park>(CAPACITY);
+            let (mut sender, mut receiver) = ends.expect("a capacity that is allowed");
             pair(load, move |item| sender.send(item).is_ok(), move || receiver.receive().ok())
         }),
         Subject::new("crossbeam bounded", |load| {
