@@ -1,6 +1,6 @@
 //! `baton sched` over programs under `baton run`: what threads tell of locks, and the masks that they are answered; and cpusets that change.
 
-use crate::common::{self, installed};
+use crate::common::{self, installed, root};
 use crate::sched::{fast, sched};
 use baton_machine::discover::{allowed_cpus, cpulist};
 use serde_json::Value;
@@ -81,6 +81,41 @@ fn crit_hears_of_openmp() {
     let command = [baton.as_os_str(), "run".as_ref(), "--openmp".as_ref(), "baton".as_ref()];
     let (report, log) = crit(folder.path(), &fast, &command, &program);
     assert_told(&report, &log);
+}
+
+/// The script that measures policies gives a table with each treatment, and figures of each run (some three seconds).
+#[test]
+fn policies_are_measured_beside_plain_linux() {
+    let test = "policies_are_measured_beside_plain_linux";
+    let programs = ["python3", "taskset", "cc"];
+    if fast(test).is_none() || !programs.into_iter().all(|program| baton_needs::has(program, test)) {
+        return;
+    }
+    let (folder, cases) = (tempfile::tempdir().unwrap(), ["short holds"]);
+    let raw = folder.path().join("raw.json");
+    let mut script = Command::new(root().join("scripts/measure/sched-experiment"));
+    script.args(cases).args(["--quick", "--rounds", "1", "--policies", "crit", "--raw"]).arg(&raw);
+    let output = script.arg("--baton").arg(installed().join("bin/baton")).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    let found: Value = serde_json::from_slice(&std::fs::read(&raw).unwrap()).unwrap();
+    let of = |case: &str, treatment: &str, figure: &str| {
+        let runs = found["runs"].as_array().unwrap().iter();
+        let mut runs = runs.filter(|run| run["case"] == case && run["treatment"] == treatment);
+        runs.next().unwrap_or_else(|| panic!("{said}"))[figure].as_f64()
+    };
+    assert_eq!(of("short holds", "taskset", "fast"), Some(1.0), "{said}");
+    for treatment in ["plain", "taskset", "crit"] {
+        assert!(of("short holds", treatment, "held").is_some_and(|share| (0.0..=1.0).contains(&share)), "{said}");
+        // Thirty holds of 10 ms, each of which takes twice as long on a slow CPU.
+        assert!(of("short holds", treatment, "ns") >= Some(0.28e9), "{said}");
+        assert!(said.contains(&format!("| {treatment} | ")), "{said}");
+    }
+    let told = &found["cases"]["short holds"];
+    for kind in [&told["foretold"]["shares"]["crit"], &told["simulated"]["crit"]] {
+        let shares: Vec<f64> = serde_json::from_value(kind.clone()).unwrap();
+        assert!(shares.len() == 4 && shares.iter().all(|share| (0.4..=1.1).contains(share)), "{said}");
+    }
 }
 
 /// Waits until the kernel's mask has fewer CPUs than its second argument says, for the seconds of the first one at most. Then prints

@@ -201,6 +201,31 @@ mod tests {
         assert_eq!(read(SWITCH, 0, &[1]), Ok(None), "a record that is too short");
     }
 
+    /// A ring that is half full ends a wait, and an empty one does not.
+    #[test]
+    fn a_half_full_ring_is_told() {
+        if !baton_host::costs::kernel::discover().context_switch_records {
+            baton_needs::absent("context-switch records", "a_half_full_ring_is_told");
+            return;
+        }
+        let cpu = crate::sys::affinity::get(0).unwrap()[0];
+        let ring = Ring::open(cpu).unwrap();
+        let is_told = || {
+            let mut event = ring.half_full();
+            // SAFETY: the kernel writes into one structure, a local variable.
+            unsafe { libc::poll(&raw mut event, 1, 0) == 1 && event.revents == libc::POLLIN }
+        };
+        assert!(!is_told());
+        // Each sleep is two records of 32 bytes.
+        let sleeps = BYTES / 32 / 4 + 20;
+        let sleeper = std::thread::spawn(move || {
+            crate::sys::affinity::set(0, &[cpu]).unwrap();
+            (0..sleeps).for_each(|_| std::thread::sleep(std::time::Duration::from_micros(1)));
+        });
+        sleeper.join().unwrap();
+        assert!(is_told());
+    }
+
     /// A child's life is seen on some CPU: it begins, runs, blocks or is preempted, and ends.
     #[test]
     fn a_child_is_seen() {

@@ -16,6 +16,9 @@ pub struct Kernel {
     pub context_switch_records: bool,
     /// The period of the scheduler's tick.
     pub tick_ns: u64,
+    /// Whether a thread may ask to keep its CPU for some microseconds at the end of its time slice (rseq's slice
+    /// extension, Linux 7.0). `None` where the kernel does not know of it.
+    pub slice_extension: Option<bool>,
     /// The kernel's mode for transparent huge pages.
     pub huge_pages: Option<String>,
 }
@@ -30,6 +33,7 @@ pub fn discover() -> Kernel {
         perf_event_paranoid: file("/proc/sys/kernel/perf_event_paranoid").and_then(|text| text.trim().parse().ok()),
         context_switch_records: context_switch_records(),
         tick_ns: tick(),
+        slice_extension: slice_extension(),
         huge_pages: huge.and_then(|h| Some(h.split_once('[')?.1.split_once(']')?.0.to_owned())),
     }
 }
@@ -64,9 +68,40 @@ fn context_switch_records() -> bool {
     }
 }
 
+/// Asks for slice extensions in a thread that ends at once.
+fn slice_extension() -> Option<bool> {
+    // PR_RSEQ_SLICE_EXTENSION, PR_RSEQ_SLICE_EXTENSION_SET, PR_RSEQ_SLICE_EXT_ENABLE.
+    const EXTENSION: i32 = 79;
+    const SET: libc::c_ulong = 2;
+    const ENABLE: libc::c_ulong = 1;
+    let ask = || {
+        // SAFETY: the call takes numbers, and concerns the calling thread only.
+        match unsafe { libc::prctl(EXTENSION, SET, ENABLE, 0 as libc::c_ulong, 0 as libc::c_ulong) } {
+            0 => None,
+            _ => std::io::Error::last_os_error().raw_os_error(),
+        }
+    };
+    granted(std::thread::spawn(ask).join().ok()?)
+}
+
+/// What the kernel's answer to a request for slice extensions says: an error, or none.
+fn granted(error: Option<i32>) -> Option<bool> {
+    match error {
+        None => Some(true),
+        // A kernel without the call has no such number.
+        Some(libc::EINVAL) => None,
+        Some(_) => Some(false),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_refusal_is_told_from_a_kernel_that_does_not_know() {
+        assert_eq!([None, Some(libc::EINVAL), Some(libc::ENXIO)].map(granted), [Some(true), None, Some(false)]);
+    }
 
     #[test]
     fn the_kernel_is_asked() {

@@ -63,6 +63,7 @@ fn machine(f: &Findings) -> String {
     let tick = format!("tick {} ms", f.kernel.tick_ns as f64 / 1e6);
     line("kernel", format!("{}, {}, {tick}", f.kernel.name, f.kernel.libc));
     line("perf", perf(f));
+    line("slices", slices(f.kernel.slice_extension).into());
     let offered = |on: bool| {
         let names = f.processor.features.iter().filter(|x| x.offered == on).map(|x| x.name);
         names.collect::<Vec<_>>().join(", ")
@@ -91,6 +92,15 @@ fn kinds(kinds: &Kinds) -> String {
         let _ = write!(out, "; sources disagree: {sentence}");
     }
     out
+}
+
+/// Whether a holder of a lock could keep its CPU at the end of its time slice.
+fn slices(extension: Option<bool>) -> &'static str {
+    match extension {
+        Some(true) => "a thread may ask to keep its CPU for some microseconds more (rseq); Baton's locks do not ask",
+        Some(false) => "the kernel knows of extensions (rseq), and refuses them",
+        None => "no extensions for holders of locks (rseq): Linux has them since 7.0",
+    }
 }
 
 /// What the kernel allows UMWAIT and TPAUSE to do.
