@@ -283,7 +283,7 @@ unsafe fn task_of_which_more_is_said(place: &Context<Native>, function: Function
 /// Whether the creating thread runs a task with these dependences at once, after the tasks that it
 /// depends on.
 pub(crate) fn begins_at_once(place: &Context<Native>, kind: Kind, depends: &[Depend]) -> bool {
-    place.is_inline(kind) && (place.is_included() || !place.follows(depends))
+    place.is_inline(kind) && (place.is_final() || !place.follows(depends))
 }
 
 #[unsafe(no_mangle)]

@@ -55,6 +55,11 @@ fn events_that_a_waiting_threads_descendant_fulfils() {
 }
 
 #[test]
+fn a_task_outside_of_regions_that_follows_an_event() {
+    same("outside").iter().for_each(|text| assert_eq!(text, common::OUTSIDE));
+}
+
+#[test]
 fn atomic_updates_that_clang_does_not_call_are_as_libomp_has_them() {
     for text in same("clang_atomics") {
         assert!(text.contains("all 64 bits: 1") && text.contains("together: 6000 4000"), "{text}");

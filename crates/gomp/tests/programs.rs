@@ -156,6 +156,17 @@ fn events_that_a_waiting_threads_descendant_fulfils() {
 }
 
 #[test]
+fn a_task_outside_of_regions_that_follows_an_event() {
+    let Some(folder) = common::library("gomp") else { return };
+    compile(folder.path(), "outside");
+    for tasks in ["steal", "team"] {
+        let mut program = limited(folder.path(), "outside", &[("BATON_OMP_TASKS", tasks)]);
+        let output = run(program.env("LD_LIBRARY_PATH", folder.path()));
+        assert_eq!(String::from_utf8_lossy(&output.stdout), common::OUTSIDE, "{tasks}");
+    }
+}
+
+#[test]
 fn a_waiting_thread_runs_a_task_that_becomes_ready() {
     let team = ("BATON_OMP_TASKS", "team");
     let settings: [&[(&str, &str)]; 4] = [

@@ -3,6 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+/// What the program `outside` prints.
+pub(crate) const OUTSIDE: &str = "\
+0: body 1, others 0 0
+0: all 1 1 1
+1: body 1, others 0 0
+1: all 1 1 1
+";
+
 /// What the program `fulfilled` prints.
 pub(crate) const FULFILLED: &str = "\
 its child: 1 bodies each

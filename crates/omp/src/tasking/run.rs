@@ -139,12 +139,6 @@ impl<M: Machine> Context<M> {
         self.list().ready.load(Relaxed) >= room
     }
 
-    /// Whether a task that is made now is finished before its maker goes on in any case: the
-    /// current task is final, or there is no region.
-    pub fn is_included(&self) -> bool {
-        self.is_outside() || self.is_final()
-    }
-
     /// Whether the thread is outside of all regions, so that no region's end would wait for tasks.
     #[inline]
     fn is_outside(&self) -> bool {
@@ -152,11 +146,11 @@ impl<M: Machine> Context<M> {
     }
 
     /// Whether a child with these dependences would have to wait for an earlier child that is not
-    /// done. Such a child is run at once only if it is included
-    /// ([`is_included`](Context::is_included)): else its maker would wait for the earlier child,
-    /// perhaps for an event that the maker itself is to fulfil later.
+    /// done. Such a child is run at once only if its maker is a final task: else the maker would wait
+    /// for the earlier child, perhaps for an event that the maker itself is to fulfil later.
     pub fn follows(&self, depends: &[Depend]) -> bool {
-        self.current().with_known_table(|table| !table.earlier(depends).is_empty()).unwrap_or(false)
+        let earlier = self.current().with_known_table(|table| table.earlier(depends)).unwrap_or_default();
+        self.team().is_open(self.waits(), &earlier)
     }
 
     /// Counts a new task as a child of the current one and in its group. Returns both.
@@ -214,7 +208,7 @@ impl<M: Machine> Context<M> {
         let (earlier, node) =
             current.with_table(|table| (table.earlier(&depends), table.enter(&depends, task.record.as_ref())));
         task.end.node = Some(node.clone());
-        if begins && earlier.is_empty() {
+        if begins && !team.is_open(waits, &earlier) {
             team.tasks.made(self.tally(), true);
             return self.run_task(task);
         }

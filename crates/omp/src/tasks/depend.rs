@@ -174,6 +174,15 @@ impl<M: Machine> Node<M> {
         (left != 0).then_some(count)
     }
 
+    /// Whether the node's task is not done.
+    ///
+    /// # Safety
+    /// The team's tasks are locked.
+    pub(crate) unsafe fn is_open(&self) -> bool {
+        // SAFETY: by contract.
+        unsafe { self.with(|state| !state.done) }
+    }
+
     /// Adds a follower, if the node's task is not done. Returns 1 if it did, else 0.
     ///
     /// # Safety
@@ -275,7 +284,8 @@ impl<M: Machine> Table<M> {
         self.left.push(children);
     }
 
-    /// The earlier children that a new child with these dependences waits for, each once.
+    /// The earlier children that a new child with these dependences waits for, each once. Some of them
+    /// may be done.
     pub(crate) fn earlier(&self, depends: &[Depend]) -> Vec<Shared<M, Node<M>>> {
         let mut earlier: Vec<Shared<M, Node<M>>> = Vec::new();
         // A node that only this table refers to is done, so it need not be waited for.
