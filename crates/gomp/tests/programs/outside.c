@@ -1,17 +1,7 @@
 // Outside of all regions: a task follows one whose event its own maker fulfils later, and a task follows that one. A second round
 // fulfils the event in another thread, while the maker waits. (GCC's libgomp waits for ever where the first task is made.)
-#include <omp.h>
-#include <pthread.h>
+#include "given.h"
 #include <stdio.h>
-#include <unistd.h>
-
-static omp_event_handle_t given;
-
-static void *fulfil(void *unused) {
-    usleep(10000);
-    omp_fulfill_event(given);
-    return unused;
-}
 
 int main(void) {
     char x, y;

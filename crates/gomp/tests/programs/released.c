@@ -1,17 +1,8 @@
 // Tasks that become ready while a thread waits for them, in teams in which no other thread need be free to run them, and tasks that
 // wait for one that is made later.
-#include <omp.h>
-#include <pthread.h>
+#include "given.h"
 #include <stdio.h>
 #include <unistd.h>
-
-static omp_event_handle_t given;
-
-static void *fulfil(void *unused) {
-    usleep(10000);
-    omp_fulfill_event(given);
-    return unused;
-}
 
 // Makes a task that ends when a thread outside of the team has fulfilled its event.
 #define LATE(x)                                          \

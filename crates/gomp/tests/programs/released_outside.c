@@ -1,17 +1,7 @@
 // A task of a group follows one outside of the group, which an event releases, in a team in which no other thread is free to run it.
 // (GCC's libgomp waits here for ever.)
-#include <omp.h>
-#include <pthread.h>
+#include "given.h"
 #include <stdio.h>
-#include <unistd.h>
-
-static omp_event_handle_t given;
-
-static void *fulfil(void *unused) {
-    usleep(10000);
-    omp_fulfill_event(given);
-    return unused;
-}
 
 int main(void) {
     char x, y;
