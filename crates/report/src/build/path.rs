@@ -296,23 +296,27 @@ fn waiting(kind: WaitKind) -> &'static str {
 /// The word for time of a thread while others wait at an object of which the trace does not show the
 /// holder: on a CPU, or off it for reason `off`.
 fn awaited(kind: WaitKind, off: Option<OffCpu>) -> &'static str {
-    match (kind, off) {
-        (WaitKind::LibcLock, None) => "libc-lock-awaited",
-        (WaitKind::LibcLock, Some(OffCpu::Call)) => "libc-lock-awaited-call",
-        (WaitKind::LibcLock, Some(OffCpu::Unknown)) => "libc-lock-awaited-off-cpu",
-        (WaitKind::LibcLock, Some(_)) => "libc-lock-awaited-blocked",
-        (WaitKind::Semaphore, None) => "semaphore-awaited",
-        (WaitKind::Semaphore, Some(OffCpu::Call)) => "semaphore-awaited-call",
-        (WaitKind::Semaphore, Some(OffCpu::Unknown)) => "semaphore-awaited-off-cpu",
-        (WaitKind::Semaphore, Some(_)) => "semaphore-awaited-blocked",
-        (WaitKind::Condition, None) => "condition-awaited",
-        (WaitKind::Condition, Some(OffCpu::Call)) => "condition-awaited-call",
-        (WaitKind::Condition, Some(OffCpu::Unknown)) => "condition-awaited-off-cpu",
-        (WaitKind::Condition, Some(_)) => "condition-awaited-blocked",
-        (_, None) => "futex-awaited",
-        (_, Some(OffCpu::Call)) => "futex-awaited-call",
-        (_, Some(OffCpu::Unknown)) => "futex-awaited-off-cpu",
-        (_, Some(_)) => "futex-awaited-blocked",
+    macro_rules! words {
+        ($object:literal) => {
+            [
+                concat!($object, "-awaited"),
+                concat!($object, "-awaited-call"),
+                concat!($object, "-awaited-off-cpu"),
+                concat!($object, "-awaited-blocked"),
+            ]
+        };
+    }
+    let [on_cpu, call, unknown, blocked] = match kind {
+        WaitKind::LibcLock => words!("libc-lock"),
+        WaitKind::Semaphore => words!("semaphore"),
+        WaitKind::Condition => words!("condition"),
+        _ => words!("futex"),
+    };
+    match off {
+        None => on_cpu,
+        Some(OffCpu::Call) => call,
+        Some(OffCpu::Unknown) => unknown,
+        Some(_) => blocked,
     }
 }
 
