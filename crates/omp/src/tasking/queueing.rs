@@ -147,9 +147,11 @@ impl<M: Machine> Team<M> {
 
     /// Whether a task of one of these nodes is not done.
     pub(crate) fn is_open(&self, waits: &Waits, nodes: &[Shared<M, Node<M>>]) -> bool {
+        if nodes.is_empty() {
+            return false;
+        }
         // SAFETY: the lock of the first list, which protects the dependences, is held.
-        let is_open = || self.tasks.first.locked(waits, |_| nodes.iter().any(|node| unsafe { node.is_open() }));
-        !nodes.is_empty() && is_open()
+        self.tasks.first.locked(waits, |_| nodes.iter().any(|node| unsafe { node.is_open() }))
     }
 
     /// The number of these nodes that are not done, which a thread waits for; `None` if all are done

@@ -426,20 +426,19 @@ impl Walk {
         // The joiner may have told the thread to end before it came to join it.
         let waits = matches!(turns_at, Some(LoopPoint::TimedOut(_)));
         let told = life.told.filter(|(by, _)| waits && *by == joiner).map(|(_, time)| time);
-        if ended <= told.unwrap_or(join.begin).min(join.begin)
-            || ends.is_some_and(|ends| is_named(&ends.until, trace, thread))
-        {
+        let came_by = |begin: Ticks| told.map_or(begin, |told| told.min(begin));
+        if ended <= came_by(join.begin) || ends.is_some_and(|ends| is_named(&ends.until, trace, thread)) {
             return None;
         }
         let found = |came| Background { thread, joiner, came, ended, joined: true, turns_at };
         if ends.is_some_and(|ends| is_named(&ends.background, trace, thread)) {
-            return Some(found(told.unwrap_or(join.begin).min(join.begin)));
+            return Some(found(came_by(join.begin)));
         }
         if life.moves_items {
             return None;
         }
         let row = self.row(joiner, number);
-        let came = told.map_or(row[0].begin, |told| told.min(row[0].begin));
+        let came = came_by(row[0].begin);
         let tail = ended.since(came);
         let soon = match turns {
             Some((_, longest)) => tail <= longest,
