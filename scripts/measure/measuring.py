@@ -36,6 +36,14 @@ def busy():
     return idle, sum(usage.ru_utime + usage.ru_stime for usage in both)
 
 
+def others_share(seconds, before):
+    """Returns the share of the CPUs that other programs used in the last `seconds`, with what `busy` gave at their beginning."""
+    cpus, both = os.cpu_count(), zip(busy(), before)
+    # The kernel counts each CPU's idle time in whole ticks, so one tick a CPU is subtracted.
+    others = seconds * cpus - sum(now - then for now, then in both) - cpus / os.sysconf("SC_CLK_TCK")
+    return max(0.0, others) / (seconds * cpus)
+
+
 def listening(port, deadline):
     """Waits until a server accepts connections on the port; returns whether one does before the deadline."""
     while time.monotonic() < deadline:
@@ -62,7 +70,7 @@ def timed(command, limit, load=(), port=0):
     that other programs used.
 
     With `load` the command is a server: a client loads it, and then it is asked to end."""
-    (idle, own), start = busy(), time.monotonic()
+    before, start = busy(), time.monotonic()
     output, ended = None, False
     # The command has a process group of its own, so that a kill at the limit also ends the program that the command
     # started.
@@ -78,14 +86,10 @@ def timed(command, limit, load=(), port=0):
     seconds = time.monotonic() - start
     if not ended and process.returncode != 0:
         die(f"{' '.join(map(str, command))} failed ({process.returncode}): {errors.decode(errors='replace')}")
-    now_idle, now_own = busy()
-    cpus = os.cpu_count()
-    # The kernel counts each CPU's idle time in whole ticks, so one tick a CPU is subtracted.
-    others = seconds * cpus - (now_idle - idle) - (now_own - own) - cpus / os.sysconf("SC_CLK_TCK")
     if ended:
         # The CPU time of a killed program may be in no account, so the share of other programs is unknown.
         return limit, output, True, 0.0
-    return seconds, output, False, max(0.0, others) / (seconds * cpus)
+    return seconds, output, False, others_share(seconds, before)
 
 
 def printed(*command, limit=None):
