@@ -361,7 +361,8 @@ fn thread_sanitizer_tells_of_races_of_the_program_alone() {
     // Data that a construct hands from thread to thread are no race, as the runtime tells the
     // checker what it orders.
     for (arguments, races) in [(&[][..], false), (&["race"][..], true)] {
-        let mut command = limited(folder.path(), "handed", &[("TSAN_OPTIONS", "ignore_noninstrumented_modules=1")]);
+        let settings = [("TSAN_OPTIONS", "ignore_noninstrumented_modules=1"), ("KMP_FORCE_REDUCTION", "tree")];
+        let mut command = limited(folder.path(), "handed", &settings);
         let output = command.args(arguments).env("LD_LIBRARY_PATH", folder.path()).output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(said.contains("data race") && said.contains("handed.c:"), races, "{said}");

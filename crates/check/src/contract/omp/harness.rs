@@ -261,6 +261,15 @@ pub(super) fn with_tasks<W: World>(steps: Steps, part: Part<W::M>, check: fn(&Ta
     W::TASKS.iter().for_each(|&tasks| in_team::<W>(steps, part, check, true, move |settings| settings.tasks = tasks));
 }
 
+/// Like [`bare`], for parts with tasks that threads steal, where each list has a lock of the algorithm
+/// `futex`.
+pub(super) fn under_another_lock<W: World>(steps: Steps, part: Part<W::M>, check: fn(&Tally<W::M>, usize)) {
+    in_team::<W>(steps, part, check, true, |settings| {
+        settings.tasks = TaskQueue::Steal;
+        settings.lock = "futex".to_owned();
+    });
+}
+
 /// Like [`bare`], for parts that leave nothing to the region's end, and so have fewer steps.
 /// `steps` is as in [`with_tasks`].
 pub(super) fn apart<W: World>(steps: Steps, part: Part<W::M>, check: fn(&Tally<W::M>, usize)) {

@@ -1,10 +1,11 @@
 //! The parts of a team, one at a time: small enough to explore all executions of a few threads.
 
-use super::harness::{Member, Steps, Tally, apart, bare, with_growing_rings};
+use super::harness::{Member, Steps, Tally, apart, bare, here, under_another_lock, with_growing_rings, with_tasks};
 use super::tasks::{await_flag, raise};
 use crate::world::{Scenario, World};
 use baton_machine::{Machine, Wait};
 use baton_omp::share::{Found, RING, Share, Work, shared_memory};
+use baton_omp::tasks::Clauses;
 use baton_omp::threads::Threads;
 use baton_omp::waits::{Waits, Why};
 use baton_omp::{Crew, Schedule, ScheduleKind, Space};
@@ -33,6 +34,58 @@ pub fn gathered<W: World>() {
                 tally.expect(id != 0 || tally.noted(0) == round * size);
                 place.context.barrier(Why::Barrier);
             }
+        },
+        |_, _| {},
+    );
+}
+
+/// A thread that waits for another thread's data runs a task that the other one waits for.
+pub fn gathered_behind_a_task<W: World>() {
+    with_tasks::<W>(
+        Steps::Many,
+        |place, tally| {
+            if place.context.id == 0 {
+                place.task(Clauses::none(), || raise(here::<W::M>(), tally));
+            } else {
+                await_flag(place, tally);
+            }
+            tally.note(place.context.id as usize, 1);
+            place.context.gather(place.context.id as usize, |other| tally.expect(tally.noted(other) == 1));
+            place.context.barrier(Why::Barrier);
+        },
+        |_, _| {},
+    );
+}
+
+/// Threads that found no task and sleep wake up for a task, also where the lists have another lock than
+/// the default one.
+pub fn told_under_another_lock<W: World>() {
+    under_another_lock::<W>(
+        Steps::VeryMany,
+        |place, tally| {
+            if place.context.id == 0 {
+                place.task(Clauses::none(), || raise(here::<W::M>(), tally));
+                await_flag(place, tally);
+            }
+            place.context.barrier(Why::Barrier);
+        },
+        |_, _| {},
+    );
+}
+
+/// Two tasks have a thread each, though the first one to be woken may be in the middle of the other one.
+pub fn thieves_wake_each_other<W: World>() {
+    with_tasks::<W>(
+        Steps::VeryMany,
+        |place, tally| {
+            if place.context.id == 0 {
+                if place.context.team().size > 2 {
+                    place.task(Clauses::none(), || await_flag(here::<W::M>(), tally));
+                }
+                place.task(Clauses::none(), || raise(here::<W::M>(), tally));
+                await_flag(place, tally);
+            }
+            place.context.barrier(Why::Barrier);
         },
         |_, _| {},
     );
