@@ -5,7 +5,7 @@ use core::sync::atomic::AtomicUsize;
 use core::sync::atomic::Ordering::Relaxed;
 
 /// Number of words of a thread.
-pub const WORDS: usize = 10;
+pub const WORDS: usize = 11;
 
 /// The algorithm that owns a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +25,8 @@ pub enum Use {
     SpareMonitor,
     /// `omp`: the OpenMP runtime's record of the thread.
     OpenMp,
+    /// `omp`: the thread's context in the OpenMP team that it is in.
+    OpenMpContext,
     /// The native machine: the thread's row on the page that a scheduler reads.
     Notices,
     /// `machine`: 1 while the thread counts as one that waits by the policy `adaptive`.

@@ -79,8 +79,9 @@ pub unsafe trait Machine: Sized + Send + Sync + 'static {
     /// Executes a memory fence.
     fn fence(order: Ordering);
 
-    /// Executes a memory fence with SeqCst in a thread whose last access to the word that the fence is to
-    /// order was an atomic read-modify-write. Machines where such an operation is a fence itself need none.
+    /// Executes a memory fence with SeqCst in a thread that has done an atomic read-modify-write, as the
+    /// last of the accesses that the fence is to order or after them. Machines where such an operation is a
+    /// fence itself need none.
     #[inline(always)]
     #[track_caller]
     fn fence_after_exchange() {

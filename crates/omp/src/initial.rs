@@ -59,7 +59,7 @@ impl<M: Machine> Runtime<M> {
         // SAFETY: made above.
         let context = Box::into_raw(Box::new(Context::new(unsafe { &*team }, region, 0, spare)));
         // SAFETY: the record was made above, and no other thread knows it.
-        unsafe { (*thread).context.set(context) };
+        unsafe { (*thread).enter(context) };
         M::local().set(Use::OpenMp, thread.expose_provenance());
         M::local().at_end(Use::OpenMp, ended::<M>);
         // An initial thread is bound to the first place, as in libgomp. In LLVM's library it is so from
@@ -115,7 +115,7 @@ impl<M: Machine> Runtime<M> {
     /// part of the places.
     pub fn apart(&self, league: League, seat: Option<Seat>, set: impl FnOnce(&mut Icv), body: impl FnOnce()) {
         let thread = self.thread();
-        let outer = thread.context.get();
+        let outer = thread.context();
         // SAFETY: the context stays until the thread itself ends its region.
         let mut icv = unsafe { (*outer).icv.get() };
         set(&mut icv);
@@ -136,7 +136,7 @@ impl<M: Machine> Runtime<M> {
         }
         let team = Team::new(1, &self.settings);
         let context = Context::new(&team, region, 0, &thread.spare);
-        thread.context.set((&raw const context).cast_mut());
+        thread.enter((&raw const context).cast_mut());
         // SAFETY: as above.
         context.tell_initial(unsafe { (*outer).record() });
         let mark = 0;
@@ -145,7 +145,7 @@ impl<M: Machine> Runtime<M> {
         // Tasks that `body` left for later are done before its context goes.
         context.finish_tasks();
         context.tell_end();
-        thread.context.set(outer);
+        thread.enter(outer);
         if moves && seat.is_some() {
             bind(own);
         }
@@ -192,7 +192,8 @@ fn ended<M: Machine>(word: usize) {
     // them.
     unsafe {
         let thread = Owned::<M, Thread<M>>::from_raw(core::ptr::with_exposed_provenance_mut(word));
-        let context = Box::from_raw(thread.context.get());
+        let context = Box::from_raw(thread.context());
+        M::local().set(Use::OpenMpContext, 0);
         context.tell_end();
         context.region.told.iter().for_each(|told| told.tool().thread_ends());
         context.region.crowd.as_ref().into_iter().for_each(|crowd| crowd.leave(&raw const thread.busy));

@@ -1,6 +1,6 @@
 //! Locks and barriers of any algorithm, chosen by name, each behind one type.
 
-use baton_machine::Ordering::{Acquire, Relaxed, Release};
+use baton_machine::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use baton_machine::{Atomic, Machine, Native, Owned, Wait};
 use baton_sync::barrier::{self, BarrierVisitor, RawBarrier, UnknownBarrier};
 use baton_sync::lock::adaptive::Adaptive;
@@ -178,9 +178,10 @@ pub fn lock<M: Machine>(name: &str) -> Result<Box<dyn AnyLock<M>>, LockError> {
     lock::visit_try::<M, _>(name, MakeLock)
 }
 
-/// A lock of a team: of any algorithm, and the default one is called without a look-up.
+/// A lock of a team: of any algorithm. The default one is called without a look-up, and its word stands
+/// in the line of what it protects.
 pub(crate) enum TeamLock<M: Machine> {
-    Default(Owned<M, Held<M, Adaptive<M>>>),
+    Default(Adaptive<M>),
     Other(Box<dyn AnyLock<M>>),
 }
 
@@ -188,7 +189,7 @@ impl<M: Machine> TeamLock<M> {
     /// Makes a free lock of the algorithm `name`, which must have a try.
     pub(crate) fn new(name: &str) -> Result<Self, LockError> {
         if name == Adaptive::<M>::INFO.name {
-            return Ok(TeamLock::Default(Owned::new(Held { lock: Adaptive::new(), token: M::Atomic::new(0) })));
+            return Ok(TeamLock::Default(Adaptive::new()));
         }
         lock(name).map(TeamLock::Other)
     }
@@ -197,10 +198,21 @@ impl<M: Machine> TeamLock<M> {
     #[inline(always)]
     pub(crate) fn hold(&self, wait: Wait) -> Hold<'_, M> {
         match self {
-            TeamLock::Default(held) => held.lock.lock(wait),
+            TeamLock::Default(lock) => lock.lock(wait),
             TeamLock::Other(lock) => lock.lock(wait),
         }
         Hold { lock: self, wait }
+    }
+
+    /// Executes a memory fence with SeqCst in a thread whose last access to this lock was its release,
+    /// which comes after the accesses that the fence is to order. The default lock is released by an
+    /// exchange, which is a fence itself on some machines.
+    #[inline(always)]
+    pub(crate) fn fence_after_release(&self) {
+        match self {
+            TeamLock::Default(_) => M::fence_after_exchange(),
+            TeamLock::Other(_) => M::fence(SeqCst),
+        }
     }
 }
 
@@ -217,7 +229,7 @@ impl<M: Machine> Drop for Hold<'_, M> {
         // lock's holder has no token.
         unsafe {
             match self.lock {
-                TeamLock::Default(held) => held.lock.unlock((), self.wait),
+                TeamLock::Default(lock) => lock.unlock((), self.wait),
                 TeamLock::Other(lock) => lock.unlock(self.wait),
             }
         }

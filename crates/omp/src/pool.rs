@@ -15,7 +15,9 @@ use core::cell::{Cell, RefCell};
 use core::mem::MaybeUninit;
 use std::collections::BTreeMap;
 
-/// A worker, as seen by the thread whose pool it is in.
+/// A worker, as seen by the thread whose pool it is in. It has its pair of cache lines to itself,
+/// because it reads `go` while it waits.
+#[repr(align(128))]
 pub(crate) struct Worker<M: Machine> {
     /// A number that the pool's thread changes when the worker is to join another team.
     pub(crate) go: M::Atomic<u32>,
@@ -47,7 +49,8 @@ impl<M: Machine> Drop for Pool<M> {
 
 /// A thread, found by its word in the machine's local storage.
 pub(crate) struct Thread<M: Machine> {
-    pub(crate) context: Cell<*mut Context<M>>,
+    /// The thread's context, whose address the machine's local storage has too.
+    context: Cell<*mut Context<M>>,
     /// A pool for each level of active regions that the thread has begun, as the workers of an
     /// outer region are busy.
     pub(crate) pools: RefCell<Vec<Pool<M>>>,
@@ -97,6 +100,19 @@ impl<M: Machine> Thread<M> {
             shown,
         }
     }
+
+    /// The thread's context.
+    #[inline]
+    pub(crate) fn context(&self) -> *mut Context<M> {
+        self.context.get()
+    }
+
+    /// Makes `context` the context of this thread, which is the calling one.
+    #[inline]
+    pub(crate) fn enter(&self, context: *mut Context<M>) {
+        self.context.set(context);
+        M::local().set(Use::OpenMpContext, context.expose_provenance());
+    }
 }
 
 /// Hands a worker its next team.
@@ -141,7 +157,7 @@ pub(crate) unsafe fn work<M: Machine>(begin: Begin<M>, mut waits: Waits, setting
     let alone = Team::new(1, settings);
     let thread = Thread::new(core::ptr::null_mut());
     let idle = Context::new(&alone, outermost, 0, &thread.spare);
-    thread.context.set((&raw const idle).cast_mut());
+    thread.enter((&raw const idle).cast_mut());
     M::local().set(Use::OpenMp, (&raw const thread).expose_provenance());
     let (mut seen, mut bound) = (0u32, None);
     // SAFETY: the crowd belongs to the runtime, which outlives its threads.
@@ -165,7 +181,7 @@ pub(crate) unsafe fn work<M: Machine>(begin: Begin<M>, mut waits: Waits, setting
         // CPU soon.
         waits = *crowd.and_then(Crowd::idle_waits).unwrap_or(&region.waits);
         let place = Context::new(team, region, worker.id, &thread.spare);
-        thread.context.set((&raw const place).cast_mut());
+        thread.enter((&raw const place).cast_mut());
         place.tell_begin();
         if place.seat.is_some() {
             bind(&place, &mut bound, settings, threads);
@@ -184,10 +200,10 @@ pub(crate) unsafe fn work<M: Machine>(begin: Begin<M>, mut waits: Waits, setting
         unsafe { (region.function)(region.data) };
         place.join();
         place.tell_end();
-        thread.context.set((&raw const idle).cast_mut());
+        thread.enter((&raw const idle).cast_mut());
     }
     outermost.told.iter().for_each(|told| told.tool().thread_ends());
-    M::local().set(Use::OpenMp, 0);
+    [Use::OpenMp, Use::OpenMpContext].iter().for_each(|word| M::local().set(*word, 0));
     crowd.into_iter().for_each(Crowd::gone);
     // The workers of this worker's own regions end before it.
     drop((thread.pools.take(), thread.alone.take()));

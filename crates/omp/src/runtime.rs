@@ -143,13 +143,10 @@ impl<M: Machine> Runtime<M> {
     /// ```
     #[inline]
     pub unsafe fn known<'a>() -> Option<&'a Context<M>> {
-        let context = Self::known_thread()?.context.get();
-        // SAFETY: a thread whose record is known has a context, which stays until the thread itself
-        // ends its region.
-        unsafe {
-            core::hint::assert_unchecked(!context.is_null());
-            Some(&*context)
-        }
+        let context = core::ptr::with_exposed_provenance::<Context<M>>(M::used_local()?.get(Use::OpenMpContext));
+        // SAFETY: null, or the address of the thread's context, which stays until the thread itself ends
+        // its region.
+        unsafe { context.as_ref() }
     }
 
     /// The number of places; `None` if threads are not bound.
@@ -164,7 +161,7 @@ impl<M: Machine> Runtime<M> {
     #[inline]
     pub unsafe fn context<'a>(&self) -> &'a Context<M> {
         // SAFETY: the context stays until the thread itself ends its region.
-        unsafe { &*self.thread().context.get() }
+        unsafe { &*self.thread().context() }
     }
 
     /// The number of threads of a region that asks for `asked` threads (0: names no number). If
@@ -332,7 +329,7 @@ impl<M: Machine> Runtime<M> {
         }
         let room = thread.room.take().unwrap_or_else(Box::new_uninit);
         let context = Box::into_raw(Box::write(room, Context::new(team, region, 0, &thread.spare)));
-        thread.context.set(context);
+        thread.enter(context);
         if let Some(work) = share {
             // SAFETY: made above.
             unsafe { &*context }.enter(|| work);
@@ -380,7 +377,7 @@ impl<M: Machine> Runtime<M> {
     /// ```
     pub unsafe fn end(&self) {
         let thread = self.thread();
-        let context = thread.context.get();
+        let context = thread.context();
         // SAFETY: `begin` made the context, and only this thread frees it.
         let place = unsafe { &*context };
         place.join();
@@ -396,7 +393,7 @@ impl<M: Machine> Runtime<M> {
             self.unbind(thread);
         }
         thread.begun.set(thread.begun.get() - usize::from(size > 1));
-        thread.context.set(place.region.outer.cast_mut());
+        thread.enter(place.region.outer.cast_mut());
         // SAFETY: `begin` made the context, and the team too if its size is 1; no thread uses them
         // any more.
         unsafe {

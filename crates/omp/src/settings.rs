@@ -111,6 +111,10 @@ const LOCK_TRIES: u32 = 1000;
 /// How often a waiter yields the CPU before it sleeps, with more threads than CPUs: the thread that
 /// it waits for may itself wait for a CPU.
 const OFFERS: u32 = 20;
+/// How often a worker without a team yields the CPU at least, with more threads than CPUs. With `n`
+/// threads a CPU it yields `OFFERS / n` times: each yield lasts as long as other threads run, so the
+/// worker waits for its next team for about the same time in teams of all sizes.
+const IDLE_OFFERS: u32 = 5;
 
 /// Rings of work-shares have 8, 64, 512, 4096 slots, and up to 2,097,152. With more threads than
 /// CPUs, a thread in loops without barriers gets far ahead of a thread that has no CPU.
@@ -166,6 +170,8 @@ impl Settings {
         if size > cpus {
             let mut waits = Waits::all(Wait::YieldPark(OFFERS.min(tries)));
             waits.set(Why::Lock, Wait::SpinPark(LOCK_TRIES.min(tries)));
+            let idle = (u64::from(OFFERS) * u64::from(cpus) / u64::from(size)) as u32;
+            waits.set(Why::Idle, Wait::YieldPark(idle.max(IDLE_OFFERS).min(tries)));
             return waits;
         }
         if self.spin.is_some() {
@@ -436,7 +442,9 @@ mod tests {
         assert_eq!(read("OMP_SCHEDULE", "guided,x").1.len(), 1);
         assert_eq!(read("OMP_WAIT_POLICY", "PASSIVE").0.unwrap().waits(2, 4), Waits::all(Wait::Futex));
         let crowded = read("", "").0.unwrap().waits(8, 4);
-        assert_eq!([Why::Barrier, Why::Idle].map(|why| crowded.of(why)), [Wait::YieldPark(20); 2]);
+        assert_eq!([Why::Barrier, Why::Idle].map(|why| crowded.of(why)), [20, 10].map(Wait::YieldPark));
+        let idle = |threads| read("", "").0.unwrap().waits(threads, 4).of(Why::Idle);
+        assert_eq!([5, 16, 17, u32::MAX].map(idle), [16, 5, 5, 5].map(Wait::YieldPark));
         assert_eq!(crowded.of(Why::Lock), Wait::SpinPark(1000));
     }
 
@@ -445,9 +453,10 @@ mod tests {
         const FREE: u32 = 4;
         const CROWDED: u32 = 5;
         let parks = |tries| Waits::all(Wait::SpinPark(tries));
-        let offers = |offers, tries| {
+        let offers = |offers: u32, tries| {
             let mut waits = Waits::all(Wait::YieldPark(offers));
             waits.set(Why::Lock, Wait::SpinPark(tries));
+            waits.set(Why::Idle, Wait::YieldPark(offers.min(16)));
             waits
         };
         let endless = u32::MAX - 1;

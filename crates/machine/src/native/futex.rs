@@ -12,9 +12,10 @@
 //! least one of the two sees the other's write.
 
 use super::cell::NativeAtomic;
+use super::fence;
 use crate::{Atomic, Clock, Deadline, Word};
 use baton_units::Nanos;
-use core::sync::atomic::{AtomicU32, Ordering, fence};
+use core::sync::atomic::{AtomicU32, Ordering};
 
 /// Number of buckets: large enough that unrelated locks seldom share one.
 const BUCKETS: usize = 256;
@@ -69,7 +70,7 @@ pub fn sleep<T: Word>(cell: &NativeAtomic<T>, value: T, group: u32, deadline: Op
 /// threads that sleep on the generation of its bucket.
 #[inline]
 pub fn wake<T: Word>(cell: *const NativeAtomic<T>, n: u32) {
-    fence(Ordering::SeqCst);
+    fence::full();
     let bucket = bucket(cell);
     if bucket.sleepers.load(Ordering::Relaxed) != 0 {
         wake_sleepers(cell, bucket, n);
@@ -80,7 +81,7 @@ pub fn wake<T: Word>(cell: *const NativeAtomic<T>, n: u32) {
 /// further argument would cost each caller of [`wake`] two instructions.
 #[inline]
 pub fn wake_in<T: Word>(cell: *const NativeAtomic<T>, n: u32, group: u32) {
-    fence(Ordering::SeqCst);
+    fence::full();
     let bucket = bucket(cell);
     if bucket.sleepers.load(Ordering::Relaxed) != 0 {
         wake_group(cell, bucket, n, group);

@@ -10,6 +10,7 @@
 //! | [`trial`] | which policies this processor supports, by CPUID and by a measured trial |
 //! | `x86`, `arm` | the wait instructions of these architectures |
 //! | [`futex`] | sleeping in the kernel |
+//! | `fence` | a fence that orders all accesses |
 //! | `hints` | prefetches, and demotion of lines that other cores will read |
 //! | [`sanitizer`] | what ThreadSanitizer is told |
 //! | [`thread`] | a thread's storage and number |
@@ -18,6 +19,7 @@
 
 mod adapt;
 pub mod cell;
+mod fence;
 pub mod futex;
 mod hints;
 mod marker;
@@ -67,7 +69,7 @@ unsafe impl Machine for Native {
 
     #[inline(always)]
     fn fence(order: Ordering) {
-        core::sync::atomic::fence(order);
+        if order == Ordering::SeqCst { fence::full() } else { core::sync::atomic::fence(order) }
     }
 
     #[inline(always)]

@@ -40,10 +40,11 @@ impl<M: Machine> Team<M> {
         }
     }
 
-    /// Wakes up to `wakes` threads for tasks that were put into a list.
-    fn tell(&self, waits: &Waits, wakes: u32) {
+    /// Wakes up to `wakes` threads for tasks that the calling thread put into `list`, which it has
+    /// unlocked since.
+    fn tell(&self, list: &List<M>, waits: &Waits, wakes: u32) {
         if let Some(lists) = &self.tasks.lists {
-            return self.tell_thieves(lists, waits, wakes);
+            return self.tell_thieves(lists, list, waits, wakes);
         }
         if let Some(barrier) = &self.barrier {
             barrier.wake(wakes, waits.meeting());
@@ -71,8 +72,9 @@ impl<M: Machine> Team<M> {
     /// Adds a task to the team's single queue.
     #[inline(never)]
     fn add_to_single(&self, waits: &Waits, task: Box<Task<M>>) {
-        self.tasks.first.locked(waits, |waiting| self.put_first(waiting, Some(task)));
-        self.tell(waits, self.tasks.wakes);
+        let first = &self.tasks.first.0;
+        first.locked(waits, |waiting| self.put_first(waiting, Some(task)));
+        self.tell(first, waits, self.tasks.wakes);
     }
 
     /// Puts a task, if there is one, into the first list, which is locked. If the team has a single
@@ -80,7 +82,7 @@ impl<M: Machine> Team<M> {
     #[inline]
     fn put_first(&self, waiting: &mut VecDeque<Box<Task<M>>>, task: Option<Box<Task<M>>>) {
         if let Some(task) = task
-            && self.tasks.first.put(waiting, task)
+            && self.tasks.first.0.put(waiting, task)
         {
             self.fills();
         }
@@ -120,7 +122,7 @@ impl<M: Machine> Team<M> {
     /// Called by `thread` of the team when a node's task is done: releases the tasks that follow it.
     /// Returns for how many tasks and threads their parent must be woken.
     pub(crate) fn end_node(&self, thread: u32, waits: &Waits, node: &Node<M>) -> u32 {
-        let (first, list) = (&self.tasks.first, self.tasks.list_of(thread));
+        let (first, list) = (&self.tasks.first.0, self.tasks.list_of(thread));
         let (mut released, tasks, groups) = first.locked(waits, |waiting| {
             // SAFETY: the lock of the first list, which protects the dependences, is held.
             let mut released = unsafe { node.end() };
@@ -139,7 +141,7 @@ impl<M: Machine> Team<M> {
         // is woken when the caller counts the task there.
         released.threads.iter().for_each(|left| _ = left.fetch_add(u32::MAX, Release));
         if tasks != 0 {
-            self.tell(waits, self.tasks.wakes.saturating_mul(tasks));
+            self.tell(list, waits, self.tasks.wakes.saturating_mul(tasks));
         }
         groups.iter().for_each(|group| self.rouse(waits, group));
         tasks + released.threads.len() as u32
@@ -151,14 +153,14 @@ impl<M: Machine> Team<M> {
             return false;
         }
         // SAFETY: the lock of the first list, which protects the dependences, is held.
-        self.tasks.first.locked(waits, |_| nodes.iter().any(|node| unsafe { node.is_open() }))
+        self.tasks.first.0.locked(waits, |_| nodes.iter().any(|node| unsafe { node.is_open() }))
     }
 
     /// The number of these nodes that are not done, which a thread waits for; `None` if all are done
     /// already.
     pub(crate) fn await_nodes(&self, waits: &Waits, nodes: &[Shared<M, Node<M>>]) -> Option<Shared<M, M::Atomic<u32>>> {
         // SAFETY: the lock of the first list, which protects the dependences, is held.
-        self.tasks.first.locked(waits, |_| unsafe { Node::await_all(nodes) })
+        self.tasks.first.0.locked(waits, |_| unsafe { Node::await_all(nodes) })
     }
 }
 
@@ -174,7 +176,7 @@ impl<M: Machine> Context<M> {
         lists.made(tally, task.end.detached);
         let list = self.list();
         list.put(&mut list.lock(waits), task);
-        team.tell_thieves(lists, waits, team.tasks.wakes);
+        team.tell_thieves(lists, list, waits, team.tasks.wakes);
         self.rouse(waits);
     }
 
@@ -197,7 +199,7 @@ impl<M: Machine> Context<M> {
         earlier: &[Shared<M, Node<M>>],
     ) {
         let team = self.team();
-        let (first, list) = (&team.tasks.first, self.list());
+        let (first, list) = (&team.tasks.first.0, self.list());
         if let (Some(lists), Some(tally)) = (&team.tasks.lists, self.tally()) {
             lists.made(tally, task.end.detached);
         }
@@ -217,7 +219,7 @@ impl<M: Machine> Context<M> {
             list.locked(waits, |waiting| list.put(waiting, task));
         }
         if is_ready {
-            team.tell(waits, team.tasks.wakes);
+            team.tell(list, waits, team.tasks.wakes);
             self.rouse(waits);
         }
     }

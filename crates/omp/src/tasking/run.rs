@@ -30,7 +30,10 @@ pub(super) fn done<M: Machine>(team: &Team<M>, by: Option<&Context<M>>, waits: &
     let thread = by.map_or(0, |by| by.id);
     let released = end.node.as_ref().map_or(0, |node| team.end_node(thread, waits, node));
     let tally = if end.detached { None } else { by.and_then(Context::tally) };
-    end.parent.one_done(waits, released);
+    // Only a parent waits for its children, and the parent that runs a child itself is awake.
+    let children = by.and_then(|by| by.current().children());
+    let may_sleep = !children.is_some_and(|children| end.parent.is(children));
+    end.parent.one_done(waits, may_sleep, released);
     end.group.iter().for_each(|group| group.tasks.one_done(waits));
     team.tasks.one_done(tally, waits, released);
 }
@@ -245,9 +248,14 @@ impl<M: Machine> Context<M> {
         }
     }
 
+    /// Takes a waiting task of the team.
+    pub(super) fn take_any(&self) -> Option<Box<Task<M>>> {
+        self.take_task(false, false, |_| true)
+    }
+
     /// Runs a waiting task, if there is one.
     fn run_one(&self) -> bool {
-        self.take_task(false, false, |_| true).map(|task| self.run_task(task)).is_some()
+        self.take_any().map(|task| self.run_task(task)).is_some()
     }
 
     /// Runs a task that stands in no list.
@@ -441,9 +449,13 @@ impl<M: Machine> Context<M> {
     /// Called by a thread that has arrived at a barrier and was told of tasks: runs tasks until
     /// none waits. Returns false if the thread should pause before it looks again.
     pub(crate) fn run_waiting(&self) -> bool {
-        let ran = self.run_any();
-        let Some(lists) = &self.team().tasks.lists else { return ran };
-        if !ran && !self.looks_up() {
+        let Some(lists) = &self.team().tasks.lists else { return self.run_any() };
+        // Relaxed: the word is a hint here. Before the thread sleeps at the barrier again, it clears the bit
+        // and looks once more behind a fence. A thread that sets the bit anew wakes another one.
+        if lists.signs.0.sought.load(Relaxed) != 0 {
+            lists.looks();
+        }
+        if !self.run_shared(lists) && !self.looks_up() {
             self.team().clear_bit(lists, self.waits());
         }
         true

@@ -2,6 +2,7 @@
 //! tasks have ended.
 
 use crate::tasks::lists::Lists;
+use crate::tasks::queue::List;
 use crate::team::{Context, Team};
 use crate::waits::{Waits, Why};
 use baton_machine::Ordering::{Acquire, Relaxed, Release, SeqCst};
@@ -12,18 +13,40 @@ use baton_machine::{Atomic, Machine};
 const LOOKS: u32 = 16;
 
 impl<M: Machine> Team<M> {
-    /// Wakes up to `wakes` threads for tasks that the calling thread put into a list. A thread
-    /// calls this before it arrives at a barrier, and before the task ends that it runs.
+    /// Wakes up to `wakes` threads for tasks that the calling thread put into `list`, which it has
+    /// unlocked since. A thread calls this before it arrives at a barrier, and before the task ends
+    /// that it runs.
     #[inline]
-    pub(crate) fn tell_thieves(&self, lists: &Lists<M>, waits: &Waits, wakes: u32) {
-        let Some(barrier) = &self.barrier else { return };
+    pub(crate) fn tell_thieves(&self, lists: &Lists<M>, list: &List<M>, waits: &Waits, wakes: u32) {
         // SeqCst: either a thread that found no task sees this one, or this thread sees below what
         // that thread has stored before it rests.
-        M::fence(SeqCst);
-        // Relaxed, both loads: the fence orders them.
+        list.lock.fence_after_release();
+        // Relaxed: the fence orders the load.
         if lists.signs.0.told.load(Relaxed) == 0 {
             self.set_bit(lists, waits);
+            return self.wake_thieves(lists, waits, wakes);
         }
+        self.wake_another(lists, waits, wakes);
+    }
+
+    /// Wakes up to `wakes` threads, unless one is enough and one was woken that has not looked for
+    /// tasks since: that one finds these tasks too, and wakes another thread if it leaves some
+    /// ([`Context::run_shared`]). No thread goes to sleep at the barrier while the bit is set, and a
+    /// thread that rests elsewhere [looks](Lists::looks) first.
+    #[inline]
+    fn wake_another(&self, lists: &Lists<M>, waits: &Waits, wakes: u32) {
+        // Relaxed: the caller's fence orders the load.
+        if wakes != 1 || lists.signs.0.sought.load(Relaxed) == 0 {
+            self.wake_thieves(lists, waits, wakes);
+        }
+    }
+
+    #[inline(never)]
+    fn wake_thieves(&self, lists: &Lists<M>, waits: &Waits, wakes: u32) {
+        let Some(barrier) = &self.barrier else { return };
+        // Relaxed, both accesses: the caller's fence orders them. A thread that reads the 1 before the
+        // threads below are woken is served by them, because they look afterwards.
+        lists.signs.0.sought.store(1, Relaxed);
         barrier.wake(wakes, waits.meeting());
         if lists.signs.0.waiters.load(Relaxed) != 0 {
             lists.signal(waits, wakes);
@@ -90,16 +113,28 @@ impl<M: Machine> Context<M> {
             return;
         }
         let (team, waits) = (self.team(), self.waits());
-        loop {
-            self.run_any();
-            if lists.all_ended() {
-                break;
-            }
+        self.run_any();
+        while !lists.all_ended() {
             if !self.looks_up() && !lists.all_ended() {
                 self.rest(lists);
+                lists.looks();
             }
+            self.run_shared(lists);
         }
         team.clear_bit(lists, waits);
+    }
+
+    /// Runs the team's tasks until none waits. If there are several, first wakes another thread. Returns
+    /// whether there was one.
+    pub(crate) fn run_shared(&self, lists: &Lists<M>) -> bool {
+        let Some(task) = self.take_any() else { return false };
+        let team = self.team();
+        if team.has_ready() {
+            team.wake_another(lists, self.waits(), team.tasks.wakes);
+        }
+        self.run_task(task);
+        self.run_any();
+        true
     }
 
     /// Looks for a task a few more times. Returns whether one came.
@@ -115,8 +150,8 @@ impl<M: Machine> Context<M> {
         // Relaxed: see `signal`.
         let seen = lists.events.0.load(Relaxed);
         waiters.fetch_add(1, Relaxed);
-        // SeqCst: pairs with the fences in `tell_thieves` and `ended`.
-        M::fence(SeqCst);
+        // The fence in `looks` pairs with those in `tell_thieves` and `ended`.
+        lists.looks();
         if !self.team().has_ready() && !lists.all_ended() {
             self.waits().wait::<M, u32>(Why::Task, &lists.events.0, seen);
         }

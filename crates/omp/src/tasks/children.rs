@@ -78,16 +78,16 @@ impl<M: Machine> Parent<M> {
         self.0.as_ptr().cast()
     }
 
-    /// Counts a child as done. Wakes its parent if it was the last child, or if `more` tasks have
-    /// become ready that the parent may run.
+    /// Counts a child as done. If the parent may sleep, wakes it if this was the last child, or if
+    /// `more` tasks have become ready that the parent may run.
     #[inline]
-    pub(crate) fn one_done(self, waits: &Waits, more: u32) {
+    pub(crate) fn one_done(self, waits: &Waits, may_sleep: bool, more: u32) {
         let word: *const M::Atomic<u32> = self.0.as_ptr();
         // SAFETY: the child holds the word, and uses it here for the last time, as `ManuallyDrop`
         // prevents its drop.
         let left = unsafe { give_up::<M>(core::mem::ManuallyDrop::new(self).0) };
         // The wake-up uses only the word's address, because the parent may have ended.
-        if left == ALONE || (more != 0 && left != 0) {
+        if may_sleep && (left == ALONE || (more != 0 && left != 0)) {
             M::wake::<u32>(word, u32::MAX, waits.of(Why::Task));
         }
     }

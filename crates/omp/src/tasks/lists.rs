@@ -52,6 +52,8 @@ pub(crate) struct Signs<M: Machine> {
     pub(crate) told: M::Atomic<u32>,
     /// The number of threads that rest before they arrive at a barrier.
     pub(crate) waiters: M::Atomic<u32>,
+    /// Whether threads were woken for a task, and none of them has begun to look for tasks since.
+    pub(crate) sought: M::Atomic<u32>,
 }
 
 /// The count of detached tasks in [`Lists::events`].
@@ -65,7 +67,7 @@ impl<M: Machine> Lists<M> {
         Lists {
             others: OwnedSlice::new(threads - 1, |_| Apart(List::new(settings))),
             tallies: OwnedSlice::new(threads, |_| Apart(Tally { made: M::Atomic::new(0), ended: M::Atomic::new(0) })),
-            signs: Apart(Signs { used: word(), told: word(), waiters: word() }),
+            signs: Apart(Signs { used: word(), told: word(), waiters: word(), sought: word() }),
             events: Apart(word()),
             lock: new_lock(settings),
         }
@@ -75,6 +77,16 @@ impl<M: Machine> Lists<M> {
     pub(crate) fn begin(&self) {
         // Relaxed: each thread learns of the region after this.
         self.signs.0.used.store(0, Relaxed);
+    }
+
+    /// Called by a thread that was woken, or rests from now on, before it looks for tasks: threads that
+    /// make a task later wake a thread again.
+    pub(crate) fn looks(&self) {
+        // Relaxed: the fence orders the store.
+        self.signs.0.sought.store(0, Relaxed);
+        // SeqCst: either a thread that puts a task into a list sees the store, and what the calling
+        // thread stored before, or the calling thread finds the task.
+        M::fence(SeqCst);
     }
 
     /// Counts a task that the thread of this tally makes, and that no other thread knows yet.
@@ -112,10 +124,10 @@ impl<M: Machine> Lists<M> {
         // barrier has no other order with a thread that arrives after it.
         // C11: the contract `before_a_barrier` needs it, with three preemptions; the mutation check
         // stops at fewer.
-        ended.store(ended.load(Relaxed) + 1, Release);
+        ended.swap(ended.load(Relaxed) + 1, Release);
         // SeqCst: either a thread that is about to rest sees this end, or the code below sees that
         // the thread rests.
-        M::fence(SeqCst);
+        M::fence_after_exchange();
         if self.signs.0.waiters.load(Relaxed) != 0 && self.all_ended() {
             self.signal(waits, u32::MAX);
         }

@@ -44,8 +44,9 @@ unsafe impl<M: Machine> Send for List<M> {}
 /// A team's tasks.
 #[repr(C)]
 pub struct Queue<M: Machine> {
-    /// The team's list, or its first thread's. The list's lock also protects the dependences.
-    pub(crate) first: List<M>,
+    /// The team's list, or its first thread's. The list's lock also protects the dependences. Other
+    /// threads read the fields below at each task, so these are not in the list's lines.
+    pub(crate) first: Apart<List<M>>,
     /// The number of tasks that are not done, in the bits of [`NOT_DONE`]; see [`ONE_MORE`].
     pub(crate) pending: M::Atomic<u32>,
     /// How many threads are woken for a new task.
@@ -144,7 +145,8 @@ impl<M: Machine> Queue<M> {
         let lists = steals.then(|| Owned::new(Lists::new(settings, threads)));
         let (pending, sleepers) = (M::Atomic::new(0), Apart(M::Atomic::new(0)));
         let (wakes, throttles) = (settings.task_wakes, settings.throttles);
-        Queue { first: List::new(settings), pending, wakes, throttles, events: M::Atomic::new(0), sleepers, lists }
+        let (first, events) = (Apart(List::new(settings)), M::Atomic::new(0));
+        Queue { first, pending, wakes, throttles, events, sleepers, lists }
     }
 
     /// The address by which a checker of races knows the ends of all tasks.
@@ -214,7 +216,7 @@ impl<M: Machine> Queue<M> {
     pub(crate) fn list_of(&self, thread: u32) -> &List<M> {
         match &self.lists {
             Some(lists) if thread != 0 => &lists.others[thread as usize - 1].0,
-            _ => &self.first,
+            _ => &self.first.0,
         }
     }
 
