@@ -1,7 +1,8 @@
 """Mutants of a source tree, each behind a switch.
 
-All mutants are built at once, in a copy of the tree below target/, and the environment variable BATON_MUTANT says which
-of them is on. Only mutants that change the same code need a second build."""
+All mutants are built at once, in a copy of the tree below target/, and the environment variable BATON_BROKEN says which
+of them is on. (BATON_MUTANT is that of `orderings.py`, which the tests of baton-check read themselves.) Only mutants that
+change the same code need a second build."""
 
 import json
 import os
@@ -17,7 +18,7 @@ SWITCH = """
 #[allow(clippy::all)]
 fn broken(number: usize) -> bool {
     static WHICH: std::sync::OnceLock<Option<usize>> = std::sync::OnceLock::new();
-    *WHICH.get_or_init(|| std::env::var("BATON_MUTANT").ok()?.parse().ok()) == Some(number)
+    *WHICH.get_or_init(|| std::env::var("BATON_BROKEN").ok()?.parse().ok()) == Some(number)
 }
 """
 
@@ -114,7 +115,7 @@ class Check(NamedTuple):
 
     def judge(self, tree, programs, number):
         """Runs the tests with the mutant of that number; returns which one fails and how, or None if all pass."""
-        environment = dict(os.environ, RUST_BACKTRACE="0", BATON_MUTANT=str(number))
+        environment = dict(os.environ, RUST_BACKTRACE="0", BATON_BROKEN=str(number))
         for test, filters in self.tests.items():
             crate, _ = self.place(test)
             process = subprocess.Popen([programs[test], "--quiet", *filters], cwd=tree / "crates" / crate, env=environment,
