@@ -69,13 +69,19 @@ impl Space {
     /// value, and the end.
     #[inline(always)]
     pub fn values(&self, from: u64, to: u64) -> (u64, u64) {
-        if self.step == 1 {
-            // The usual case takes no multiplication: such a loop's end is `count` after its start.
-            return (self.start.wrapping_add(from), self.start.wrapping_add(to));
-        }
         // The last chunk ends with the loop's own end, because one step past the last iteration may
         // overflow.
         (self.value(from), if to == self.count { self.end } else { self.value(to) })
+    }
+
+    /// Does what [`values`](Space::values) does, without a multiplication in the usual case: a loop with
+    /// step 1 ends `count` after its start.
+    #[inline(always)]
+    pub(crate) fn chunk_values(&self, from: u64, to: u64) -> (u64, u64) {
+        if self.step == 1 {
+            return (self.start.wrapping_add(from), self.start.wrapping_add(to));
+        }
+        self.values(from, to)
     }
 }
 

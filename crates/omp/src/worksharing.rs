@@ -174,7 +174,7 @@ impl<M: Machine> Context<M> {
     pub fn next_chunk_by(&self, stride: u64) -> Option<(u64, u64)> {
         let space = &self.said().space;
         let (from, to) = self.share().take_by(stride, space.count)?;
-        Some(space.values(from, to))
+        Some(space.chunk_values(from, to))
     }
 
     /// Whether the schedule of the thread's work-share divides the iterations beforehand.
