@@ -1,7 +1,7 @@
-//! Keeps the library's own system calls out of its hook of `syscall`: inside of the library, the linker binds that name to
-//! `__wrap_syscall` (`src/base/syscall.rs`).
+//! Keeps the library's own system calls out of its hooks of `syscall` and `sched_yield`: inside of the library, the linker
+//! binds these names to `__wrap_syscall` and `__wrap_sched_yield` (`src/base/syscall.rs`).
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
-    println!("cargo::rustc-cdylib-link-arg=-Wl,--wrap=syscall");
+    println!("cargo::rustc-cdylib-link-arg=-Wl,--wrap=syscall,--wrap=sched_yield");
 }

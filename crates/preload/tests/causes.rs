@@ -109,6 +109,45 @@ fn a_writer_starves_where_readers_are_preferred() {
     std::fs::remove_dir_all(&directory).unwrap();
 }
 
+/// Two threads share a lock that spins in the program's own code.
+const SPINS: &str = r#"
+#include <pthread.h>
+#include <stdatomic.h>
+static atomic_int lock;
+static volatile unsigned long sum;
+static void work(int n) { for (int i = 0; i < n; i++) sum += i; }
+static void *share(void *x) {
+    for (int i = 0; i < 60; i++) {
+        while (atomic_exchange(&lock, 1)) __builtin_ia32_pause();
+        work(2000000);
+        lock = 0;
+        work(20000);
+    }
+    return x;
+}
+int main(void) {
+    pthread_t threads[2];
+    for (int i = 0; i < 2; i++) pthread_create(&threads[i], NULL, share, NULL);
+    for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
+    return 0;
+}
+"#;
+
+#[test]
+fn a_lock_that_spins_in_the_programs_own_code_is_no_work() {
+    let directory = folder("causes.spins");
+    let source = directory.join("spins.c");
+    std::fs::write(&source, SPINS).unwrap();
+    // Where one thread has no CPU for most of the run, it does not wait for the lock.
+    let mut runs = (0..5).map(|_| recorded("spins", &source, false));
+    let spins = |report: &Report| report.critical_path.beside.iter().any(|one| one.call == "pause");
+    let told = runs.find(spins).expect("a wait for the lock in one run of five");
+    let mut places = told.critical_path.beside.iter().filter(|one| one.again).filter_map(|one| one.at.as_deref());
+    assert!(places.any(|place| place.starts_with("share (spins.c:")), "{:?}", told.critical_path.beside);
+    assert_eq!(told.verdict.limit, "cannot-tell", "{:?}", told.verdict);
+    std::fs::remove_dir_all(&directory).unwrap();
+}
+
 #[test]
 fn what_is_done_under_an_inner_lock_is_told() {
     let nested = report("nested", false);

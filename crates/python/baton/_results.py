@@ -898,7 +898,12 @@ class ReportClass(Figures):
 
 
 class ReportBeside(Figures):
-    """A place where the path's thread was blocked while other threads were at work."""
+    """A place where the path's thread was blocked while other threads were at work, or waited in a loop."""
+
+    @property
+    def again(self) -> bool | None:
+        """Whether the thread made the call again and again, with hardly anything in between: a loop that yields the CPU, naps, or spins."""
+        return cast("bool | None", self._get("again"))
 
     @property
     def at(self) -> str | None:
@@ -907,7 +912,7 @@ class ReportBeside(Figures):
 
     @property
     def call(self) -> str:
-        """The call: the name of the C function."""
+        """The call: the name of the C function; `pause` for a loop that spins."""
         return cast("str", self._get("call"))
 
     @property
@@ -1022,7 +1027,7 @@ class ReportCriticalPath(Figures):
 
     @property
     def beside(self) -> list[ReportBeside]:
-        """Places where the path's thread was blocked in a call while other threads were at work, so that what it waited for is not known. Their time is among `blocked`."""
+        """Places where the path's thread was blocked in a call while other threads were at work, or waited in a loop, so that what it waited for is not known. Their time is among `blocked`."""
         return self._list("beside", ReportBeside)
 
     @property

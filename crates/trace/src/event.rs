@@ -468,6 +468,18 @@ pub enum What {
         /// Call site of the call.
         site: SiteId,
     },
+    /// The thread has called `sched_yield` again and again at one place, with hardly anything in
+    /// between. A series of such calls has several of these events, each with the part of the series
+    /// since the event before. The end of the series may be missing.
+    Yielded {
+        /// Call site of the calls.
+        site: SiteId,
+        /// Number of the calls, at most [`What::MOST_CALLS`].
+        calls: u32,
+        /// How long the calls and the time between them took, in ticks of the trace's clock, at most
+        /// `u32::MAX`; this ends at the event's time.
+        ticks: u32,
+    },
     /// The thread passed a marker of the program: a named point with a value.
     Marker {
         /// Number of the marker's name ([`Trace::marker_name`](crate::Trace::marker_name)).
@@ -527,6 +539,8 @@ impl What {
     pub const MANY: u32 = 0xfff;
     /// Largest number of items that an event of a queue can hold.
     pub const MOST_ITEMS: u32 = 0xff_ffff;
+    /// Largest number of calls that [`What::Yielded`] can hold.
+    pub const MOST_CALLS: u32 = 0xffff;
 
     /// Returns the call site that the event names, if it was recorded.
     pub fn site(&self) -> Option<SiteId> {
@@ -558,6 +572,7 @@ impl What {
             | What::Create { site }
             | What::Blocked { site, .. }
             | What::Called { site, .. }
+            | What::Yielded { site, .. }
             | What::JoinBegin { site, .. } => Some(site).filter(|site| *site != SiteId::UNKNOWN),
             _ => None,
         }
@@ -610,7 +625,7 @@ impl What {
     }
 
     /// Whether the event is an act of the program. Other events come from the recorder or the
-    /// kernel, or add to the event before. Waits for locks of the C library are no acts, because
+    /// kernel, or add to the event before. A thread that yields its CPU does nothing. Waits for locks of the C library are no acts, because
     /// the kernel reports them late.
     pub fn is_act(&self) -> bool {
         !matches!(
@@ -632,6 +647,7 @@ impl What {
                 | What::Note { .. }
                 | What::ProbeCost { .. }
                 | What::Unloaded { .. }
+                | What::Yielded { .. }
                 | What::Pause { .. }
         )
     }

@@ -131,6 +131,13 @@ const fn woke_arg(asked: u32, woken: u32) -> u32 {
     asked << 12 | woken
 }
 
+/// The object of a record of yields: the number of calls above their duration.
+#[inline(always)]
+const fn yields(calls: u32, ticks: u32) -> u64 {
+    let calls = if calls > What::MOST_CALLS { What::MOST_CALLS } else { calls };
+    (calls as u64) << 32 | ticks as u64
+}
+
 impl What {
     /// Encodes the event as a record. This is a `const` function, and free of branches once it is
     /// inlined with a known variant.
@@ -205,6 +212,7 @@ impl What {
             What::OnCpu { tid, cpu } => raw(35, tid as u64, saturate(cpu)),
             What::Blocked { site, ticks } => raw(39, ticks, site.0),
             What::Called { call, site } => raw(43, call.to_bits(), site.0),
+            What::Yielded { site, calls, ticks } => raw(79, yields(calls, ticks), site.0),
             What::Marker { name, value } => raw(40, value, saturate(name)),
             What::RoiBegin { name } => raw(41, 0, saturate(name)),
             What::RoiEnd { name } => raw(42, 0, saturate(name)),
@@ -293,14 +301,14 @@ impl What {
             46 => What::Pause { ticks: object },
             47 => What::Unloaded { start: object, pages: arg },
             61 => What::Bounded { object },
-            58..=60 | 62 | 64..=68 => return decode_futex(raw),
+            58..=60 | 62 | 64..=68 | 79 => return decode_futex(raw),
             _ => return decode_team(raw),
         })
     }
 }
 
-/// Decodes events of futexes, of locks inside of the C library, and the end of a process; `None` for any
-/// other record.
+/// Decodes events of futexes and of locks inside of the C library, series of yields, and the end of a
+/// process; `None` for any other record.
 const fn decode_futex(raw: Raw) -> Option<What> {
     let Raw { code, object, arg } = raw;
     let site = SiteId(arg);
@@ -316,6 +324,7 @@ const fn decode_futex(raw: Raw) -> Option<What> {
         65 => What::LibcWake { lock: object, site },
         66 => What::Sample { code: object, micros: arg },
         68 => What::Exit,
+        79 => What::Yielded { site, calls: (object >> 32) as u32, ticks: object as u32 },
         _ => return None,
     })
 }
@@ -399,9 +408,9 @@ mod tests {
                 assert_eq!(What::decode(back), Some(what));
             }
         }
-        // 14 operations on 6 kinds of locks, and 69 other kinds. A change that adds a kind also
+        // 14 operations on 6 kinds of locks, and 70 other kinds. A change that adds a kind also
         // changes `docs/reference/trace-format.md`.
-        assert_eq!(known.len(), 6 * 14 + 69);
+        assert_eq!(known.len(), 6 * 14 + 70);
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! System calls of the library itself.
 //!
-//! The library exports `syscall`, a hook that records the program's futex calls. Calls of that name
-//! from inside the library, those of Rust's standard library among them, are bound to the function
-//! of this file (`build.rs`), so that they are neither recorded nor slowed down.
+//! The library exports `syscall`, a hook that records the program's futex calls, and `sched_yield`.
+//! Calls of these names from inside the library, those of Rust's standard library among them, are
+//! bound to the functions of this file (`build.rs`), so that they are neither recorded nor slowed
+//! down.
 
 // Arguments and result are those of glibc's function: the number comes first, and the sixth
 // argument of the call is on the stack. If the kernel refuses the call, the result is -1 and
@@ -37,5 +38,16 @@ core::arch::global_asm!(
     "ret",
     ".cfi_endproc",
     ".size __wrap_syscall, . - __wrap_syscall",
+    // `sched_yield` has no arguments, and cannot fail.
+    ".globl __wrap_sched_yield",
+    ".hidden __wrap_sched_yield",
+    ".type __wrap_sched_yield,@function",
+    "__wrap_sched_yield:",
+    ".cfi_startproc",
+    "mov eax, 24",
+    "syscall",
+    "ret",
+    ".cfi_endproc",
+    ".size __wrap_sched_yield, . - __wrap_sched_yield",
     ".popsection",
 );

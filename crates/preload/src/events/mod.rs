@@ -22,6 +22,7 @@
 //! | `unix_peers` | which Unix sockets with a name belong together |
 //! | `switches` | when the kernel took the CPU away, and gave it back |
 //! | `libc_locks` | locks inside of glibc, by breakpoints |
+//! | `yields` | loops in which a thread yields its CPU |
 //! | `perf` | events of the kernel about a thread, and the rings that they come in |
 //! | `modules` | which object files are loaded where |
 
@@ -49,6 +50,7 @@ mod teams;
 mod threads;
 mod told;
 mod unix_peers;
+mod yields;
 
 pub use baton_trace::WakeReason;
 pub use futexes::*;
@@ -62,3 +64,4 @@ pub use queues::{is_inside, is_release};
 pub use session::{Probe, Quiet, Recorded, is_recording};
 pub use teams::*;
 pub use threads::*;
+pub use yields::{before_yield, yielded};

@@ -27,8 +27,9 @@ const PAGES: usize = 4;
 const WAKE_PAGES: usize = 1;
 const SAMPLE_PAGES: usize = 1;
 
-/// Number of waits for glibc's locks after which a thread's code address is sampled. The samples
-/// show the rest of a lock's cost: its cache line moves between CPUs, which is no wait.
+/// Number of waits for glibc's locks after which a thread that has no samples asks for them again. The
+/// samples show loops that spin, and the rest of a contended lock's cost: its cache line moves between
+/// CPUs, which is no wait.
 const WAITS: u64 = 16;
 /// Nanoseconds of CPU time between two samples.
 const PERIOD_NS: u64 = 1_000_000;
@@ -41,8 +42,8 @@ const KEPT: u64 = 1 << 24;
 const OUT: u16 = 1 << 13;
 const PREEMPTED: u16 = 1 << 14;
 
-/// Most threads that have rings at a time: 20 MiB of locked memory. Fewer may have breakpoints,
-/// whose second and third rings take 1 MiB more.
+/// Most threads that have rings at a time: 20 MiB of locked memory. Fewer may have breakpoints and
+/// samples from the start, whose rings take 1 MiB more.
 const RINGS: u32 = 1024;
 const WITH_BREAKPOINTS: u32 = 64;
 static OPEN: AtomicU32 = AtomicU32::new(0);
@@ -78,6 +79,9 @@ impl Ring {
         let (at, wakes) = rings.unwrap_or((0, 0));
         self.wakes.store(wakes, Relaxed);
         self.at.store(at, Relaxed);
+        if at != 0 && before < WITH_BREAKPOINTS && !SAMPLES_REFUSED.load(Relaxed) {
+            self.sample();
+        }
     }
 
     /// Records that the calling thread runs, if it has a ring. From this event on the trace has all

@@ -212,6 +212,8 @@ reals! {
     usleep(c_uint) -> c_int;
     nanosleep(Until, Object) -> c_int;
     clock_nanosleep(clockid_t, c_int, Until, Object) -> c_int;
+    sched_yield() -> c_int;
+    thrd_yield() -> c_int;
     poll(Object, c_ulong, c_int) -> c_int;
     select(c_int, Object, Object, Object, Object) -> c_int;
     epoll_wait(c_int, Object, c_int, c_int) -> c_int;

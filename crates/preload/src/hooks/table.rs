@@ -256,6 +256,8 @@ hooks! {
         usleep "rsi",
         nanosleep "rdx",
         clock_nanosleep "r8",
+        sched_yield "rdi",
+        thrd_yield "rdi",
         poll "rcx",
         select "r9",
         epoll_wait "r8",

@@ -11,6 +11,7 @@
 //! | [`waiter`] | a place in the queue of a condition variable |
 //! | `stacks`, `ring` | for recording: call stacks that were seen, the kernel's ring of context switches |
 //! | `teams` | OpenMP's teams |
+//! | `yields` | for recording: calls that yield the CPU |
 
 pub mod callbacks;
 mod counts;
@@ -22,6 +23,7 @@ mod ring;
 mod stacks;
 mod teams;
 pub mod waiter;
+mod yields;
 
 pub use counts::{Count, Counts, Passed};
 pub use pointer::pointer;
@@ -31,3 +33,4 @@ pub use ring::Ring;
 pub use stacks::{ORIGIN, Origin};
 pub use teams::{Function, KEPT, Region, Teams};
 pub use waiter::Waiter;
+pub use yields::Yields;

@@ -5,6 +5,7 @@ use super::ring::Ring;
 use super::stacks::Stacks;
 use super::teams::Teams;
 use super::waiter::Waiter;
+use super::yields::Yields;
 use baton_trace::writer::ThreadWriter;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
@@ -39,6 +40,8 @@ pub struct Thread {
     /// The thread's three rings: its context switches, its waits and wakes at glibc's own locks, and
     /// samples of its code address.
     pub switches: Ring,
+    /// The thread's calls that yield its CPU.
+    pub yields: Yields,
     /// What the thread knows of its teams in OpenMP's regions.
     pub teams: Teams,
     /// The thread's signal mask before a fork, while signals are blocked for the fork.
@@ -90,6 +93,7 @@ impl Thread {
             holds: Holds::default(),
             stacks: Stacks::new(),
             switches: Ring::new(),
+            yields: Yields::new(),
             teams: Teams::new(),
             mask: AtomicU64::new(0),
             blocked: AtomicBool::new(false),

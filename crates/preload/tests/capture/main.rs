@@ -10,6 +10,7 @@ mod locks;
 mod openmp;
 mod processes;
 mod sites;
+mod yields;
 
 use baton_trace::{Event, Lock, LockKind, Trace, What};
 use common::{Run, folder};

@@ -2,6 +2,7 @@
 
 use super::kinds::{SECTION, SHARED};
 use super::own_locks;
+use super::spins::PAUSE;
 use crate::format::{lock_phrase, percent, phrase, quoted};
 use crate::model::{NextStep, PathPart, Report, Share, WORTH_A_LOCK, ratio};
 use baton_units::Nanos;
@@ -33,7 +34,8 @@ pub(super) struct Unseen<'a> {
     /// Whether most of `share` is time off the CPU of threads whose context switches were not
     /// recorded. Without them, blocked and ready time cannot be told apart.
     mostly_off: bool,
-    /// The part of `share` in which the thread was blocked in calls while other threads were at work.
+    /// The part of `share` in which the thread was blocked in calls while other threads were at work, or
+    /// waited in a loop.
     beside: f64,
     /// The part of `share` in which the thread waited at an object that other processes use, too, or
     /// held such a lock while no thread of its own process waited for it.
@@ -64,7 +66,7 @@ impl<'a> Unseen<'a> {
         }
     }
 
-    /// Whether most of the unexplained time lies in calls in which the thread may have waited for other
+    /// Whether most of the unexplained time lies in calls or loops in which the thread may have waited for other
     /// threads or processes of the program.
     pub(super) fn may_wait_for_threads(&self) -> bool {
         self.beside > self.share / 2.0
@@ -123,12 +125,21 @@ impl<'a> Unseen<'a> {
         format!("; besides, {} of the critical path is not explained", percent(self.share))
     }
 
-    /// The headline if the thread was blocked while other threads were at work.
+    /// The headline if the thread was blocked while other threads were at work, or waited in a loop.
     fn beside_work(&self) -> String {
         let share = percent(self.share);
         let Some(most) = self.report.critical_path.beside.first() else { return String::new() };
         let at = most.at.as_ref().map_or_else(String::new, |at| format!(" in {at}"));
         match most.call.as_str() {
+            call if most.again => format!(
+                "Cannot tell: for {share} of its critical path a thread {}{at} (`{call}`) again and again. It seems to wait there \
+                 for something that Baton does not see, such as a lock or a flag of the program's own.",
+                match call {
+                    PAUSE => "spins",
+                    _ if is_sleep(call) => "sleeps briefly",
+                    _ => "yields its CPU",
+                }
+            ),
             "waitpid" if self.report.run.processes.len() < 2 => format!(
                 "Cannot tell: for {share} of its critical path the program waits for a child process{at}, and child processes \
                  were not recorded."
@@ -183,6 +194,14 @@ impl<'a> Unseen<'a> {
         if most.call == "waitpid" && report.run.processes.len() < 2 {
             let text = "record the child processes, too";
             return vec![step(text, with("baton profile --follow-children -o again --"))];
+        }
+        if most.again {
+            let at = most.at.as_ref().map_or_else(String::new, |at| format!(" in {at}"));
+            let text = format!(
+                "see in the code what the loop{at} waits for; with a mutex, a condition variable or a futex in its place, Baton \
+                 tells what the threads wait for"
+            );
+            return vec![step(&text, None)];
         }
         let tried = format!("baton try {}", quoted(place));
         let text = "if the thread waits for others, measure whether another lock makes the program faster";

@@ -3,7 +3,7 @@
 
 use crate::symbols::{Frame, Symbols, is_wrapper, own, short};
 use baton_trace::analysis::{LockReport, Object, ObjectKind, WaitableReport};
-use baton_trace::{Construct, LockKind, ProcessIndex, SiteId, Stream, Ticks, Trace, Waitable};
+use baton_trace::{Address, Construct, LockKind, ProcessIndex, SiteId, Stream, Ticks, Trace, Waitable};
 
 /// The word that reports use for a kind of object.
 pub(super) fn kind(kind: ObjectKind) -> &'static str {
@@ -184,6 +184,16 @@ impl Names<'_> {
         let symbol = data.split("+0x").next().unwrap_or_default();
         let path = &self.trace.module(process, address, loaded)?.path;
         (!path.ends_with(&format!("/{symbol}"))).then(|| symbol.to_owned())
+    }
+
+    /// The function at a code address, with its source location if that is known. The compiler's function
+    /// for the instruction `pause` is left out.
+    pub(super) fn code_place(&mut self, process: ProcessIndex, code: Address, time: Ticks) -> String {
+        // One more than the address, because `code` expects a return address, which lies behind an
+        // instruction.
+        let mut frames = self.symbols.code(self.trace, process, code + 1, time);
+        frames.retain(|frame| frame.function != "_mm_pause");
+        place(&frames).unwrap_or_else(|| format!("{code:#x}"))
     }
 
     /// The function of a call site, with its source location if that is known.

@@ -89,8 +89,8 @@ pub(super) fn headline(report: &Report, share: &Share) -> String {
     let all = percent(share.share);
     match share.limit.as_str() {
         AWAITED => format!(
-            "Work that threads do one at a time limits it: for {all} of its critical path a thread that was woken{at} had not yet woken \
-             the next one, and others waited there.{asleep}"
+            "Work that threads do one at a time limits it: for {all} of its critical path threads waited{at}, and the thread that was \
+             to wake the next of them had not yet done so.{asleep}"
         ),
         "futex" => format!(
             "A futex of the program's own limits it, a lock or an event: {all} of its critical path are waits, and work that \

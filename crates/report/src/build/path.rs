@@ -3,6 +3,7 @@
 use super::figures::{nanos, places};
 use super::kinds::SHARED;
 use super::names::Names;
+use super::spins::PAUSE;
 use super::vain::{FUTILE, POLLING};
 use crate::model::{self, NestedPart, PathPart, PathStep, SectionTime};
 use baton_trace::analysis::{
@@ -37,14 +38,16 @@ fn shared(analysis: &Analysis) -> BTreeSet<ObjectId> {
 /// concerns.
 type What = (&'static str, Option<u32>, Option<u32>);
 
-/// Makes the report's critical path. `libc_code` has the path's time on a CPU inside of functions
-/// of the C library, by waitable.
-pub(super) fn path(
-    trace: &Trace,
-    analysis: &Analysis,
-    path: &CriticalPath,
-    libc_code: &BTreeMap<u32, Ticks>,
-) -> model::CriticalPath {
+/// What samples tell about the path's time on a CPU.
+pub(super) struct Sampled {
+    /// The time inside of functions of the C library whose lock is contended, by waitable.
+    pub(super) libc_code: BTreeMap<u32, Ticks>,
+    /// The time in loops that spin.
+    pub(super) spinning: Ticks,
+}
+
+/// Makes the report's critical path.
+pub(super) fn path(trace: &Trace, analysis: &Analysis, path: &CriticalPath, sampled: Sampled) -> model::CriticalPath {
     let locks = places(analysis.locks.iter().map(|lock| lock.id));
     let waitables = places(analysis.waitables.iter().map(|waitable| waitable.id));
     let shared = shared(analysis);
@@ -70,7 +73,7 @@ pub(super) fn path(
         Doing::Vain { object } => of(FUTILE, &Some(*object)),
     };
     let ns = |ticks| nanos(&trace.clock, ticks);
-    let parts = parts(path, &locks, libc_code, what, ns);
+    let parts = parts(path, &locks, &sampled, what, ns);
     let mut steps: Vec<PathStep> = path
         .segments
         .iter()
@@ -108,7 +111,7 @@ pub(super) fn path(
 fn parts(
     path: &CriticalPath,
     locks: &BTreeMap<ObjectId, u32>,
-    libc_code: &BTreeMap<u32, Ticks>,
+    sampled: &Sampled,
     what: impl Fn(&Doing) -> What,
     ns: impl Fn(Ticks) -> Nanos,
 ) -> Vec<PathPart> {
@@ -132,12 +135,16 @@ fn parts(
             waited_for.insert((word, Some(lock), None), time);
         }
     }
-    for (waitable, time) in libc_code {
+    for (waitable, time) in &sampled.libc_code {
         let running = parts.entry(("running", None, None)).or_default();
         let inside = (*time).min(*running);
         *running = running.since(inside);
         *parts.entry(("libc-lock-code", None, Some(*waitable))).or_default() += inside;
     }
+    let running = parts.entry(("running", None, None)).or_default();
+    let spinning = sampled.spinning.min(*running);
+    *running = running.since(spinning);
+    *parts.entry(("blocked", None, None)).or_default() += spinning;
     let mut sorted: Vec<PathPart> = parts
         .into_iter()
         .filter(|(_, time)| *time > Ticks(0))
@@ -151,15 +158,22 @@ fn parts(
     sorted
 }
 
-/// The places where the path's thread was blocked while other threads were at work.
-pub(super) fn beside(names: &mut Names, path: &CriticalPath) -> Vec<model::Beside> {
+/// The places where the path's thread was blocked while other threads were at work, or waited in a loop. In
+/// the loops of `spins` it spun.
+pub(super) fn beside(names: &mut Names, path: &CriticalPath, spins: Vec<(String, Ticks)>) -> Vec<model::Beside> {
     let clock = &names.trace.clock;
     let mut one = |from: &analysis::Beside| model::Beside {
         call: from.call.to_owned(),
+        again: from.again,
         at: names.site_place(from.process, from.site),
         total_ns: nanos(clock, from.time),
     };
-    path.beside.iter().map(&mut one).collect()
+    let mut all: Vec<_> = path.beside.iter().map(&mut one).collect();
+    let spin =
+        |(at, time)| model::Beside { call: PAUSE.to_owned(), again: true, at: Some(at), total_ns: nanos(clock, time) };
+    all.extend(spins.into_iter().map(spin));
+    all.sort_by_key(|one| Reverse(one.total_ns));
+    all
 }
 
 /// The path's time in critical sections of any lock, by activity.

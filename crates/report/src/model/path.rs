@@ -36,17 +36,21 @@ pub struct CriticalPath {
     /// The thread with the greatest part of `ready_bound_ns`; `null` if there is none.
     #[serde(default)]
     pub bound_thread: Option<u32>,
-    /// Places where the path's thread was blocked in a call while other threads were at work, so that
-    /// what it waited for is not known. Their time is among `blocked`.
+    /// Places where the path's thread was blocked in a call while other threads were at work, or waited
+    /// in a loop, so that what it waited for is not known. Their time is among `blocked`.
     #[serde(default)]
     pub beside: Vec<Beside>,
 }
 
-/// A place where the path's thread was blocked while other threads were at work.
+/// A place where the path's thread was blocked while other threads were at work, or waited in a loop.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Beside {
-    /// The call: the name of the C function.
+    /// The call: the name of the C function; `pause` for a loop that spins.
     pub call: String,
+    /// Whether the thread made the call again and again, with hardly anything in between: a loop that
+    /// yields the CPU, naps, or spins.
+    #[serde(default)]
+    pub again: bool,
     /// The place in the code, if it is known.
     pub at: Option<String>,
     /// The path's time there.

@@ -68,6 +68,17 @@ impl Symbols {
         frames
     }
 
+    /// Whether the code within a few bytes of an address has the instruction `pause`, as loops have that spin
+    /// until a variable changes. False if the code is not known.
+    pub(crate) fn spins(&mut self, trace: &Trace, process: ProcessIndex, address: Address, time: Ticks) -> bool {
+        const PAUSE: [u8; 2] = [0xf3, 0x90];
+        const NEAR: u64 = 16;
+        let Some(module) = trace.module(process, address, time) else { return false };
+        let in_file = address.wrapping_sub(module.bias);
+        let range = in_file.saturating_sub(NEAR)..in_file.saturating_add(NEAR + 2);
+        self.open(module).as_ref().is_ok_and(|file| file.instructions(range).windows(2).any(|two| two == PAUSE))
+    }
+
     /// A code address as its object file has it, `app+0x1234`; `None` if no file was loaded there.
     pub fn in_file(trace: &Trace, process: ProcessIndex, address: Address, time: Ticks) -> Option<String> {
         let module = trace.module(process, address, time)?;

@@ -3,7 +3,8 @@
 use super::demangle::demangle;
 use super::frame::Frame;
 use addr2line::Loader;
-use object::{Object, ObjectSymbol, SymbolKind};
+use object::{Object, ObjectSection, ObjectSymbol, SectionKind, SymbolKind};
+use std::cell::OnceCell;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -38,7 +39,10 @@ struct Global {
 
 /// An open object file.
 pub(super) struct ObjectFile {
+    path: PathBuf,
     code: Loader,
+    /// The sections with code, by the addresses at which they begin; read when first asked for.
+    instructions: OnceCell<Vec<(u64, Vec<u8>)>>,
     /// Debug information from a separate file, if the file itself has none.
     debug: Option<Loader>,
     globals: Vec<Global>,
@@ -72,7 +76,7 @@ impl ObjectFile {
             (a.start, std::cmp::Reverse(a.size), &a.name).cmp(&(b.start, std::cmp::Reverse(b.size), &b.name))
         });
         globals.dedup_by_key(|g| (g.start, g.size));
-        Ok(ObjectFile { code, debug, globals, has_lines })
+        Ok(ObjectFile { path: path.to_owned(), code, instructions: OnceCell::new(), debug, globals, has_lines })
     }
 
     /// The functions at an address of the file, innermost first. There are several where calls were
@@ -101,6 +105,19 @@ impl ObjectFile {
         frames
     }
 
+    /// The bytes of code in a range of addresses, as far as one section has them.
+    pub(super) fn instructions(&self, range: Range<u64>) -> &[u8] {
+        let sections = self.instructions.get_or_init(|| read_instructions(&self.path).unwrap_or_default());
+        let found = sections.iter().find(|(start, bytes)| {
+            let end = start.saturating_add(bytes.len() as u64);
+            *start < range.end && range.start < end
+        });
+        found.map_or(&[], |(start, bytes)| {
+            let within = |address: u64| (address.saturating_sub(*start) as usize).min(bytes.len());
+            &bytes[within(range.start)..within(range.end)]
+        })
+    }
+
     /// The code ranges that belong to one source line each, if there is debug information.
     pub(super) fn rows(&self) -> Vec<Range<u64>> {
         let lines = self.debug.as_ref().unwrap_or(&self.code);
@@ -117,6 +134,13 @@ impl ObjectFile {
         let found = self.globals[..after].iter().rev().take(16).find(|g| address - g.start < g.size)?;
         Some((&found.name, address - found.start))
     }
+}
+
+fn read_instructions(path: &Path) -> Option<Vec<(u64, Vec<u8>)>> {
+    let bytes = std::fs::read(path).ok()?;
+    let file = object::File::parse(&*bytes).ok()?;
+    let code = file.sections().filter(|section| section.kind() == SectionKind::Text);
+    Some(code.filter_map(|section| Some((section.address(), section.data().ok()?.to_vec()))).collect())
 }
 
 fn has_lines(file: &object::File) -> bool {

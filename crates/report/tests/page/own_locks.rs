@@ -158,6 +158,25 @@ fn a_semaphore_or_condition_that_threads_take_in_turns_limits_the_program() {
     }
 }
 
+/// Thread 2 posts the semaphore and takes it again before the thread that it woke does, so that no wake-up
+/// leads to it. Thread 1 gets its turn at last.
+#[test]
+fn a_semaphore_that_its_thread_takes_again_at_once_limits_the_program() {
+    let mut trace = builder();
+    sem_wait(&mut trace, 10, ThreadIndex(1));
+    for turn in 0..30u64 {
+        let take = What::SemTake { semaphore: ADDRESS, site: LOCK };
+        trace.push(Ticks(turn * MS + 20), ThreadIndex(2), take);
+        sem_post(&mut trace, turn * MS + 950_000, ThreadIndex(2));
+    }
+    sem_taken(&mut trace, 30 * MS, ThreadIndex(1));
+    let verdict = report(trace, 30 * MS + 10).verdict;
+    assert_eq!(verdict.limit, "awaited", "{verdict:?}");
+    assert!(verdict.shares[0].share > 0.9, "{verdict:?}");
+    assert!(verdict.headline.contains("threads waited at the semaphore in 0x1001"), "{verdict:?}");
+    assert!(verdict.next[0].text.starts_with("do less between waiting at"), "{verdict:?}");
+}
+
 /// Threads 1 and 2 wait for what thread 0 makes. No thread hands the semaphore on, so the time is thread 0's
 /// own work.
 #[test]

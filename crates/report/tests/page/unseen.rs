@@ -69,6 +69,39 @@ fn a_thread_that_sleeps_while_others_work_may_wait_for_them() {
     assert_eq!(sleeps(0).verdict.limit, "calls", "a thread that is alone waits for no other");
 }
 
+/// Thread 0 works for a quarter of its time. It spends the rest in a loop that yields its CPU or naps, while
+/// thread 1 sleeps.
+#[test]
+fn a_loop_that_yields_the_cpu_or_naps_is_named_as_a_wait_for_something_unknown() {
+    for (naps, expected) in [
+        (false, "a thread yields its CPU in 0x1001 (`sched_yield`) again and again. It seems to wait there"),
+        (true, "a thread sleeps briefly in 0x1001 (`usleep`) again and again. It seems to wait there"),
+    ] {
+        let mut trace = builder(2);
+        off(&mut trace, 1, (10, 99 * MS), OffReason::Blocked, 1);
+        for turn in 0..90u64 {
+            let at = turn * MS + 250_000;
+            trace.push(Ticks(at), ThreadIndex(0), What::Marker { name: 0, value: 0 });
+            if naps {
+                (0..10).for_each(|nap| call(&mut trace, 0, "usleep", (at + nap * 75_000, at + nap * 75_000 + 74_000)));
+            } else {
+                let yielded = What::Yielded { site: SITE, calls: 1_000, ticks: 750_000 };
+                trace.push(Ticks(at + 750_000), ThreadIndex(0), yielded);
+            }
+        }
+        let report = report(trace, 2, 100 * MS);
+        let verdict = &report.verdict;
+        assert_eq!(verdict.limit, "cannot-tell", "{verdict:?}");
+        assert!(
+            verdict.headline.starts_with("Cannot tell: for 67.") && verdict.headline.contains(expected),
+            "{verdict:?}"
+        );
+        assert!(verdict.gains[0].starts_with("by another lock: cannot tell; 67."), "{verdict:?}");
+        assert!(verdict.next[0].text.starts_with("see in the code what the loop in 0x1001 waits for"), "{verdict:?}");
+        assert!(report.critical_path.beside[0].again && report.critical_path.beside.len() == 1);
+    }
+}
+
 /// Threads 1 and 2 hand a lock to each other all the time, while thread 0, which created them, sleeps for
 /// 90 ms and ends the process.
 #[test]

@@ -37,6 +37,9 @@ pub struct Beside {
     pub site: SiteId,
     /// The call's name: that of the C function.
     pub call: &'static str,
+    /// Whether the thread made the call again and again, with hardly anything in between
+    /// (a loop that yields the CPU, or naps).
+    pub again: bool,
     /// The path's time there.
     pub time: Ticks,
 }
@@ -109,11 +112,9 @@ impl Beside {
         };
         let beside = |(place, known): (&Place, &Known)| {
             let (process, site, time) = (process(place, known), known.site, known.time);
-            Some(Beside { process, site, call: known.call?, time })
+            Some(Beside { process, site, call: known.call?, again: false, time })
         };
-        let mut found: Vec<Beside> = places.iter().filter_map(beside).collect();
-        found.sort_by_key(|one| (std::cmp::Reverse(one.time), one.process, one.site));
-        found
+        places.iter().filter_map(beside).collect()
     }
 }
 

@@ -197,6 +197,7 @@ impl ThreadState {
             | What::Affinity { .. }
             | What::Construct { .. }
             | What::Sample { .. }
+            | What::Yielded { .. }
             | What::ProbeCost { .. }
             | What::Unloaded { .. }
             | What::Bounded { .. } => return,

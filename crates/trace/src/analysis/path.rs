@@ -30,6 +30,7 @@ use super::beside::Beside;
 use super::causes::{Causes, WaitKind};
 use super::exits::exits;
 use super::kin::{Kin, KinWait};
+use super::loops::Loops;
 use super::objects::{ObjectId, Objects};
 use super::off_cpu::{ThreadOffCpu, off_cpu};
 use super::regained::Mutexes;
@@ -42,6 +43,7 @@ use crate::clock::Ticks;
 use crate::event::{Event, ThreadIndex, What};
 use crate::process::ProcessIndex;
 use crate::trace::Trace;
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The critical path, and each object's share of it.
@@ -58,8 +60,9 @@ pub struct CriticalPath {
     /// For a lock, and another lock that threads took while they held the first: the time that the
     /// path runs inside the second lock's sections there.
     pub nested: BTreeMap<(ObjectId, ObjectId), Ticks>,
-    /// Places where the path's thread was blocked in a call while other threads were at work: what it
-    /// waited for is not known. The path has this time as [`OffCpu::Blocked`](super::OffCpu::Blocked).
+    /// Places where the path's thread was blocked in a call while other threads were at work, or waited
+    /// in a loop: what it waited for is not known. The path has this time as
+    /// [`OffCpu::Blocked`](super::OffCpu::Blocked). The place with the most time comes first.
     pub beside: Vec<Beside>,
 }
 
@@ -153,7 +156,9 @@ impl CriticalPath {
         let along = tell_apart(stops.walk_back(trace), off);
         stops.awaited.settle();
         let mut segments = vain.mark(clip(stops.awaited.mark(along), window));
-        let beside = Beside::mark(&mut segments, trace, off);
+        let mut beside = stops.loops.mark(&mut segments, trace);
+        beside.extend(Beside::mark(&mut segments, trace, off));
+        beside.sort_by_key(|one| (Reverse(one.time), one.process, one.site));
         let mut path = CriticalPath { segments, beside, ..CriticalPath::default() };
         for segment in &path.segments {
             let length = segment.end.since(segment.begin);
@@ -195,6 +200,7 @@ struct Stops {
     aside: BTreeSet<ThreadIndex>,
     last: Option<(ThreadIndex, Ticks, u64)>,
     awaited: Awaited,
+    loops: Loops,
     /// The waits at condition variables that were waits for the mutex from the signal on.
     signalled: Vec<Signalled>,
 }
@@ -205,7 +211,8 @@ impl Stops {
     fn of(trace: &Trace, background: &[Background], end: Ticks, mut kin: Kin) -> Stops {
         let threads = trace.threads.iter().map(|_| Vec::new()).collect();
         let aside = background.iter().map(|one| one.thread).collect();
-        let mut stops = Stops { threads, aside, last: None, awaited: Awaited::default(), signalled: Vec::new() };
+        let (awaited, loops, signalled) = (Awaited::default(), Loops::of(trace), Vec::new());
+        let mut stops = Stops { threads, aside, last: None, awaited, loops, signalled };
         let mut mutexes = Mutexes::default();
         let (mut exits, left) = (Exits::default(), exits(trace));
         let mut objects = Objects::new(trace);
@@ -219,6 +226,8 @@ impl Stops {
             let (thread, time, number) = (event.thread, event.time, causes.number());
             let regained = mutexes.step(&event, object, ended.as_ref(), || causes.cause(&event, ()));
             sleepers.step(&event, process, number);
+            stops.loops.step(&event);
+            stops.awaited.step(&event, object);
             if let Some(wait) = kin.step(&event, process, number) {
                 stops.add(&event, number, wait);
             }

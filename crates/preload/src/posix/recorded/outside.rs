@@ -2,7 +2,7 @@
 //! threads and processes. A call in which the thread left its CPU gets an event with the time that
 //! it took, when it has returned. A call at a socket or pipe, or one for connections, readiness, a
 //! file's safety or sleep, gets an event with its outcome. Reads and writes of other files that did
-//! not block get none.
+//! not block get none. Calls that yield the CPU get an event if a thread makes them again and again.
 //!
 //! Each function is a cancellation point, as glibc's is, or may be called in a signal handler:
 //! nothing here has a destructor, and the event leaves `errno` alone.
@@ -39,6 +39,8 @@ macro_rules! calls {
             $(slot::$name.set($name as Code);)*
             slot::recvfrom.set(recvfrom_shim as Code);
             slot::sendto.set(sendto_shim as Code);
+            slot::sched_yield.set(sched_yield as Code);
+            slot::thrd_yield.set(sched_yield as Code);
         }
 
         $(#[allow(clippy::too_many_arguments, reason = "the C library's interface, and the call site")]
@@ -92,6 +94,15 @@ calls! {
     waitpid(process: c_int, status: *mut c_void, options: c_int) -> c_int = waitpid, About::Readiness;
     wait(status: *mut c_void) -> c_int = waitpid, About::Readiness;
     wait4(process: c_int, status: *mut c_void, options: c_int, usage: *mut c_void) -> c_int = waitpid, About::Readiness;
+}
+
+/// Yields the CPU. C11's `thrd_yield` does the same, and has no answer.
+unsafe extern "C-unwind" fn sched_yield(site: usize) -> c_int {
+    let began = events::before_yield();
+    // SAFETY: passed on.
+    let answer = unsafe { real::sched_yield.get()() };
+    events::yielded(began, site);
+    answer
 }
 
 with_site! { recvfrom_shim recvfrom }

@@ -321,7 +321,7 @@ impl<'a> Walk<'a> {
                 self.futex(id, t, event.what, process)
             }
             What::LibcWait { .. } => self.libc_wait(),
-            What::LibcTaken { .. } | What::LibcWake { .. } | What::Sample { .. } => {}
+            What::LibcTaken { .. } | What::LibcWake { .. } | What::Sample { .. } | What::Yielded { .. } => {}
             What::Blocked { ticks, .. } => self.blocked(id, t, ticks),
             What::OffCpu { .. } | What::OnCpu { .. } | What::Called { .. } | What::Bounded { .. } => self.turn(id, t),
             What::Construct { barrier, construct } => self.construct(process, barrier, construct),
