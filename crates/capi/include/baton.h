@@ -141,6 +141,21 @@ int baton_queue_get_some(baton_queue *queue, void *items, size_t count, size_t *
 /* Closes the queue: no further item goes in, the items in it can still be got, and waiting threads return. Returns 0. */
 int baton_queue_close(baton_queue *queue);
 size_t baton_queue_length(baton_queue *queue); /* number of items; may be stale at once */
+int baton_queue_closed(baton_queue *queue); /* whether the queue is closed */
+
+/* Moves an item from one place to another, which has none. After it the first place has no item. */
+typedef void (*baton_move)(void *to, void *from);
+
+/* As put and get, but `by` moves the item into its place, or out of its place to `to`. It is called once if the call returns 0,
+ * and not at all otherwise; it holds up the other threads of the queue, and must not use the queue. */
+int baton_queue_put_by(baton_queue *queue, void *item, baton_move by);
+int baton_queue_tryput_by(baton_queue *queue, void *item, baton_move by);
+int baton_queue_timedput_by(baton_queue *queue, void *item, baton_move by, int clock, const struct timespec *until);
+int baton_queue_get_by(baton_queue *queue, void *to, baton_move by);
+int baton_queue_tryget_by(baton_queue *queue, void *to, baton_move by);
+int baton_queue_timedget_by(baton_queue *queue, void *to, baton_move by, int clock, const struct timespec *until);
+/* Tells the profiler that the queue's memory may become another queue. It frees nothing, and is not needed without the profiler. */
+void baton_queue_end(baton_queue *queue);
 
 /* ---- queues in memory of their own ---------------------------------------------------------------------------- */
 
@@ -238,6 +253,11 @@ void baton_process_sender_close(const baton_process_sender *sender);
 void baton_process_receiver_close(const baton_process_receiver *receiver);
 size_t baton_process_sender_item_size(const baton_process_sender *sender);
 size_t baton_process_receiver_item_size(const baton_process_receiver *receiver);
+size_t baton_process_sender_capacity(const baton_process_sender *sender);
+size_t baton_process_receiver_capacity(const baton_process_receiver *receiver);
+/* A number of the queue's file, the same in all processes that have opened it. */
+uint64_t baton_process_sender_id(const baton_process_sender *sender);
+uint64_t baton_process_receiver_id(const baton_process_receiver *receiver);
 /* These copy an item of `size` bytes in or out. They return 0, EPIPE if the queue is closed (and, to receive, empty), EAGAIN if it is
  * full or empty (try), EBUSY if another process is in the middle of a call (try), ETIMEDOUT (timed), EINVAL for another size than the
  * queue's, or EBADMSG if another program has written into the file. */
@@ -247,6 +267,28 @@ int baton_process_timedsend(baton_process_sender *sender, const void *item, size
 int baton_process_receive(baton_process_receiver *receiver, void *item, size_t size);
 int baton_process_tryreceive(baton_process_receiver *receiver, void *item, size_t size);
 int baton_process_timedreceive(baton_process_receiver *receiver, void *item, size_t size, int clock, const struct timespec *until);
+
+/* A queue whose algorithm the user of the program chooses when it starts: `baton run --queue ring -- ./app`, or BATON_QUEUE=ring in
+ * the environment; ring=64 gives it 64 places too. Without a choice the algorithm is spsc for one to one, and mpmc for many to many.
+ * An algorithm for one producer and one consumer does not serve many to many: such a queue then stays as it is, and the program says
+ * so. An item of more than 128 bytes is allocated by itself. */
+typedef struct baton_choice baton_choice;
+
+/* Makes an empty queue for exactly `capacity` items, unless the user asks for another number. The kind is BATON_ONE_TO_ONE, for one
+ * producer thread and one consumer thread, or BATON_MANY_TO_MANY. */
+baton_choice *baton_choice_new(int kind, size_t item_size, size_t capacity);
+void baton_choice_free(baton_choice *queue); /* forgets the bytes of the items in it */
+/* These copy an item in, or the oldest item out. Their results are those of baton_spsc_put and baton_spsc_get. */
+int baton_choice_put(baton_choice *queue, const void *item);
+int baton_choice_tryput(baton_choice *queue, const void *item);
+int baton_choice_timedput(baton_choice *queue, const void *item, int clock, const struct timespec *until);
+int baton_choice_get(baton_choice *queue, void *item);
+int baton_choice_tryget(baton_choice *queue, void *item);
+int baton_choice_timedget(baton_choice *queue, void *item, int clock, const struct timespec *until);
+int baton_choice_close(baton_choice *queue); /* as baton_spsc_close */
+size_t baton_choice_length(const baton_choice *queue);
+size_t baton_choice_capacity(const baton_choice *queue);
+const char *baton_choice_name(const baton_choice *queue); /* the algorithm, such as "ring"; lives as long as the queue */
 
 /* ---- locks of all algorithms ---------------------------------------------------------------------------------- */
 

@@ -21,6 +21,7 @@
 #include <mutex>
 #include <new>
 #include <optional>
+#include <stdexcept>
 #include <type_traits>
 #include <utility>
 
@@ -238,6 +239,20 @@ private:
 /* Why an item was not taken in or is not there. */
 enum class queue_status { success, full, empty, closed, timeout };
 
+namespace detail {
+/* The result of a call of C on a queue. A try that found nothing to do has the status `again`. */
+inline queue_status status_of(int code, queue_status again) {
+    switch (code) {
+    case 0: return queue_status::success;
+    case EPIPE: return queue_status::closed;
+    case EAGAIN:
+    case EBUSY: return again;
+    case ETIMEDOUT: return queue_status::timeout;
+    default: throw std::runtime_error(baton_last_error());
+    }
+}
+} /* namespace detail */
+
 /* A queue of N items, first in first out, with any number of threads on each side. The items are in the object, are moved in
  * and out, and are destroyed once. If an item is not taken in, it was not moved from. */
 template <class T, std::size_t N> class queue {
@@ -245,35 +260,28 @@ template <class T, std::size_t N> class queue {
     static_assert(std::is_nothrow_move_constructible_v<T>, "moving an item must not throw");
 
 public:
-    constexpr queue() noexcept {}
+    constexpr queue() noexcept : raw_ BATON_QUEUE_INIT_AT(places_, sizeof(T), N) {}
     queue(const queue &) = delete;
     queue &operator=(const queue &) = delete;
     ~queue() {
-        for (; count_ != 0; --count_, first_ = (first_ + 1) % N) std::destroy_at(at(first_));
+        baton_queue_end(&raw_);
+        for (; raw_.count != 0; --raw_.count, raw_.first = (raw_.first + 1) % N)
+            std::destroy_at(std::launder(reinterpret_cast<T *>(places_[raw_.first].bytes)));
     }
 
     static constexpr std::size_t capacity() noexcept { return N; }
-    std::size_t size() const {
-        std::lock_guard<fast_mutex> guard(mutex_);
-        return count_;
-    }
+    std::size_t size() const { return baton_queue_length(&raw_); }
 
     /* Puts an item in, waiting while the queue is full. Returns success or closed. */
-    queue_status push(T &&item) {
-        return put(item, [this](auto &lock) {
-            room_.wait(lock);
-            return true;
-        });
-    }
+    queue_status push(T &&item) { return put(baton_queue_put_by(&raw_, std::addressof(item), moves_in)); }
     queue_status push(const T &item) { return push(T(item)); }
-    queue_status try_push(T &&item) {
-        auto status = put(item, [](auto &) { return false; });
-        return status == queue_status::timeout ? queue_status::full : status;
-    }
+    queue_status try_push(T &&item) { return put(baton_queue_tryput_by(&raw_, std::addressof(item), moves_in)); }
     queue_status try_push(const T &item) { return try_push(T(item)); }
     template <class Clock, class Duration>
     queue_status push_until(T &&item, const std::chrono::time_point<Clock, Duration> &at) {
-        return put(item, [this, &at](auto &lock) { return room_.wait_until(lock, at); });
+        return put(detail::until(at, [this, &item](int clock, const std::timespec *time) {
+            return baton_queue_timedput_by(&raw_, std::addressof(item), moves_in, clock, time);
+        }));
     }
     template <class Clock, class Duration>
     queue_status push_until(const T &item, const std::chrono::time_point<Clock, Duration> &at) {
@@ -282,67 +290,40 @@ public:
 
     /* Takes the oldest item, waiting while the queue is empty. Returns no item if the queue is closed and empty. */
     std::optional<T> pop() {
-        return get([this](auto &lock) {
-                   items_.wait(lock);
-                   return true;
-               }).first;
+        std::optional<T> item;
+        get(baton_queue_get_by(&raw_, &item, moves_out));
+        return item;
     }
     /* The item, and success, empty or closed. */
     std::pair<std::optional<T>, queue_status> try_pop() {
-        auto found = get([](auto &) { return false; });
-        if (found.second == queue_status::timeout) found.second = queue_status::empty;
-        return found;
+        std::optional<T> item;
+        auto status = get(baton_queue_tryget_by(&raw_, &item, moves_out));
+        return {std::move(item), status};
     }
     template <class Clock, class Duration>
     std::pair<std::optional<T>, queue_status> pop_until(const std::chrono::time_point<Clock, Duration> &at) {
-        return get([this, &at](auto &lock) { return items_.wait_until(lock, at); });
+        std::optional<T> item;
+        auto status = get(detail::until(at, [this, &item](int clock, const std::timespec *time) {
+            return baton_queue_timedget_by(&raw_, &item, moves_out, clock, time);
+        }));
+        return {std::move(item), status};
     }
 
     /* Closes the queue: no further item goes in, the items in it can still be taken, and waiting threads return. */
-    void close() {
-        std::lock_guard<fast_mutex> guard(mutex_);
-        closed_ = true;
-        items_.notify_all();
-        room_.notify_all();
-    }
-    bool closed() const {
-        std::lock_guard<fast_mutex> guard(mutex_);
-        return closed_;
-    }
+    void close() { baton_queue_close(&raw_); }
+    bool closed() const { return baton_queue_closed(&raw_) != 0; }
 
 private:
-    T *at(std::size_t place) noexcept { return std::launder(reinterpret_cast<T *>(places_[place].bytes)); }
+    static queue_status put(int code) { return detail::status_of(code, queue_status::full); }
+    static queue_status get(int code) { return detail::status_of(code, queue_status::empty); }
 
-    /* `waits` waits for room, and returns false to give up. */
-    template <class Waits> queue_status put(T &item, Waits waits) {
-        std::unique_lock<fast_mutex> lock(mutex_);
-        for (bool gives_up = false;;) {
-            if (closed_) return queue_status::closed;
-            if (count_ < N) break;
-            if (gives_up) return queue_status::timeout;
-            gives_up = !waits(lock);
-        }
-        new (places_[(first_ + count_) % N].bytes) T(std::move(item));
-        ++count_;
-        /* Under the mutex: the thread that takes the item may destroy the queue at once. */
-        items_.notify_one();
-        return queue_status::success;
-    }
-
-    template <class Waits> std::pair<std::optional<T>, queue_status> get(Waits waits) {
-        std::unique_lock<fast_mutex> lock(mutex_);
-        for (bool gives_up = false; count_ == 0;) {
-            if (closed_) return {std::nullopt, queue_status::closed};
-            if (gives_up) return {std::nullopt, queue_status::timeout};
-            gives_up = !waits(lock);
-        }
-        T *oldest = at(first_);
-        std::optional<T> item(std::move(*oldest));
+    /* Moves an item of the program into a place. */
+    static void moves_in(void *place, void *item) noexcept { new (place) T(std::move(*static_cast<T *>(item))); }
+    /* Moves the item out of a place into an optional. */
+    static void moves_out(void *item, void *place) noexcept {
+        T *oldest = std::launder(static_cast<T *>(place));
+        static_cast<std::optional<T> *>(item)->emplace(std::move(*oldest));
         std::destroy_at(oldest);
-        first_ = (first_ + 1) % N;
-        --count_;
-        room_.notify_one();
-        return {std::move(item), queue_status::success};
     }
 
     /* Memory for an item. The byte makes the constructor a constant. */
@@ -351,10 +332,7 @@ private:
         alignas(T) unsigned char bytes[sizeof(T)];
         constexpr place() noexcept : none() {}
     };
-    mutable fast_mutex mutex_;
-    condition_variable items_, room_;
-    std::size_t first_ = 0, count_ = 0;
-    bool closed_ = false;
+    mutable baton_queue raw_;
     place places_[N];
 };
 

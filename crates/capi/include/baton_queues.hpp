@@ -2,6 +2,7 @@
  *
  *   - baton::spsc<T>: one producer and one consumer; items are built, looked at and destroyed in their places;
  *   - baton::unbounded<T>: any number of threads on each side, and no bound;
+ *   - baton::choice<T>: an algorithm that the user of the program chooses when it starts;
  *   - baton::process_sender<T> and baton::process_receiver<T>: between processes, for types that are trivially copied.
  *
  * Items may be such as cannot be copied. The objects allocate and cannot be copied or moved; their constructors throw
@@ -18,21 +19,44 @@
 namespace baton {
 
 namespace detail {
-inline queue_status status_of(int code, queue_status again) {
-    switch (code) {
-    case 0: return queue_status::success;
-    case EPIPE: return queue_status::closed;
-    case EAGAIN:
-    case EBUSY: return again;
-    case ETIMEDOUT: return queue_status::timeout;
-    default: throw std::runtime_error(baton_last_error());
-    }
-}
-
 template <class Pointer> Pointer made(Pointer pointer) {
     if (pointer == nullptr) throw std::runtime_error(baton_last_error());
     return pointer;
 }
+
+/* How a queue that copies bytes keeps items: as they are if they can be copied as bytes, else each in memory of its own. */
+template <class T> struct copied {
+    static constexpr bool bytes = std::is_trivially_copyable_v<T>;
+    using kept = std::conditional_t<bytes, T, T *>;
+
+    /* `put` copies the kept item in. If it is not taken in, the item is not moved from. */
+    template <class Put> static queue_status in(T &item, Put put) {
+        if constexpr (bytes) {
+            return status_of(put(&item), queue_status::full);
+        } else {
+            auto owned = std::make_unique<T>(std::move(item));
+            T *raw = owned.get();
+            auto status = status_of(put(&raw), queue_status::full);
+            if (status == queue_status::success) owned.release();
+            else item = std::move(*owned);
+            return status;
+        }
+    }
+
+    /* `take` copies a kept item out. */
+    template <class Take> static std::pair<std::optional<T>, queue_status> out(Take take) {
+        alignas(kept) unsigned char place[sizeof(kept)];
+        auto status = status_of(take(place), queue_status::empty);
+        if (status != queue_status::success) return {std::nullopt, status};
+        kept *found = std::launder(reinterpret_cast<kept *>(place));
+        if constexpr (bytes) {
+            return {*found, status};
+        } else {
+            std::unique_ptr<T> owned(*found);
+            return {std::move(*owned), status};
+        }
+    }
+};
 } /* namespace detail */
 
 /* A queue for one producer thread and one consumer thread, for exactly as many items as it is asked for. */
@@ -174,11 +198,10 @@ private:
 
 /* A queue without a bound, with any number of threads on each side. An item that cannot be copied as bytes is allocated by itself. */
 template <class T> class unbounded {
-    static constexpr bool bytes = std::is_trivially_copyable_v<T>;
-    using kept = std::conditional_t<bytes, T, T *>;
+    using copied = detail::copied<T>;
 
 public:
-    unbounded() : queue_(detail::made(baton_unbounded_new(sizeof(kept)))) {}
+    unbounded() : queue_(detail::made(baton_unbounded_new(sizeof(typename copied::kept)))) {}
     unbounded(const unbounded &) = delete;
     unbounded &operator=(const unbounded &) = delete;
     ~unbounded() {
@@ -188,30 +211,21 @@ public:
 
     /* Puts an item in. Returns success or closed; then the item is not moved from. */
     queue_status push(T &&item) {
-        if constexpr (bytes) {
-            return detail::status_of(baton_unbounded_put(queue_, &item), queue_status::full);
-        } else {
-            auto owned = std::make_unique<T>(std::move(item));
-            T *raw = owned.get();
-            auto status = detail::status_of(baton_unbounded_put(queue_, &raw), queue_status::full);
-            if (status == queue_status::success) owned.release();
-            else item = std::move(*owned);
-            return status;
-        }
+        return copied::in(item, [this](const void *kept) { return baton_unbounded_put(queue_, kept); });
     }
     queue_status push(const T &item) { return push(T(item)); }
 
     /* Takes the oldest item, waiting while there is none. Returns no item if the queue is closed and empty. */
     std::optional<T> pop() {
-        return get([this](void *item) { return baton_unbounded_get(queue_, item); }).first;
+        return copied::out([this](void *item) { return baton_unbounded_get(queue_, item); }).first;
     }
     /* The item, and success, empty or closed. */
     std::pair<std::optional<T>, queue_status> try_pop() {
-        return get([this](void *item) { return baton_unbounded_tryget(queue_, item); });
+        return copied::out([this](void *item) { return baton_unbounded_tryget(queue_, item); });
     }
     template <class Clock, class Duration>
     std::pair<std::optional<T>, queue_status> pop_until(const std::chrono::time_point<Clock, Duration> &at) {
-        return get([this, &at](void *item) {
+        return copied::out([this, &at](void *item) {
             return detail::until(at, [this, item](int clock, const std::timespec *time) {
                 return baton_unbounded_timedget(queue_, item, clock, time);
             });
@@ -222,20 +236,71 @@ public:
     std::size_t size() const { return baton_unbounded_length(queue_); }
 
 private:
-    template <class Get> std::pair<std::optional<T>, queue_status> get(Get take) {
-        alignas(kept) unsigned char place[sizeof(kept)];
-        auto status = detail::status_of(take(place), queue_status::empty);
-        if (status != queue_status::success) return {std::nullopt, status};
-        kept *found = std::launder(reinterpret_cast<kept *>(place));
-        if constexpr (bytes) {
-            return {*found, status};
-        } else {
-            std::unique_ptr<T> owned(*found);
-            return {std::move(*owned), status};
-        }
+    baton_unbounded *queue_;
+};
+
+/* A queue whose algorithm the user of the program chooses: `baton run --queue ring -- ./app`. The kind is BATON_ONE_TO_ONE, for one
+ * producer thread and one consumer thread, or BATON_MANY_TO_MANY. An item that cannot be copied as bytes is allocated by itself. */
+template <class T> class choice {
+    using copied = detail::copied<T>;
+
+public:
+    choice(baton_process_kind kind, std::size_t capacity)
+        : queue_(detail::made(baton_choice_new(kind, sizeof(typename copied::kept), capacity))) {}
+    choice(const choice &) = delete;
+    choice &operator=(const choice &) = delete;
+    ~choice() {
+        while (try_pop().first) {}
+        baton_choice_free(queue_);
     }
 
-    baton_unbounded *queue_;
+    /* Puts an item in, waiting while the queue is full. If the item is not taken in, it is not moved from. */
+    queue_status push(T &&item) {
+        return copied::in(item, [this](const void *kept) { return baton_choice_put(queue_, kept); });
+    }
+    queue_status push(const T &item) { return push(T(item)); }
+    queue_status try_push(T &&item) {
+        return copied::in(item, [this](const void *kept) { return baton_choice_tryput(queue_, kept); });
+    }
+    queue_status try_push(const T &item) { return try_push(T(item)); }
+    template <class Clock, class Duration>
+    queue_status push_until(T &&item, const std::chrono::time_point<Clock, Duration> &at) {
+        return copied::in(item, [this, &at](const void *kept) {
+            return detail::until(at, [this, kept](int clock, const std::timespec *time) {
+                return baton_choice_timedput(queue_, kept, clock, time);
+            });
+        });
+    }
+    template <class Clock, class Duration>
+    queue_status push_until(const T &item, const std::chrono::time_point<Clock, Duration> &at) {
+        return push_until(T(item), at);
+    }
+
+    /* Takes the oldest item, waiting while the queue is empty. Returns no item if the queue is closed and empty. */
+    std::optional<T> pop() {
+        return copied::out([this](void *item) { return baton_choice_get(queue_, item); }).first;
+    }
+    /* The item, and success, empty or closed. */
+    std::pair<std::optional<T>, queue_status> try_pop() {
+        return copied::out([this](void *item) { return baton_choice_tryget(queue_, item); });
+    }
+    template <class Clock, class Duration>
+    std::pair<std::optional<T>, queue_status> pop_until(const std::chrono::time_point<Clock, Duration> &at) {
+        return copied::out([this, &at](void *item) {
+            return detail::until(at, [this, item](int clock, const std::timespec *time) {
+                return baton_choice_timedget(queue_, item, clock, time);
+            });
+        });
+    }
+
+    void close() { baton_choice_close(queue_); }
+    std::size_t size() const { return baton_choice_length(queue_); }
+    std::size_t capacity() const { return baton_choice_capacity(queue_); }
+    /* The algorithm, such as "ring". */
+    const char *name() const { return baton_choice_name(queue_); }
+
+private:
+    baton_choice *queue_;
 };
 
 /* Creates the file of a queue between processes for items of type T. */
@@ -301,12 +366,7 @@ public:
     void close() { baton_process_receiver_close(end_); }
 
 private:
-    template <class Get> std::pair<std::optional<T>, queue_status> get(Get take) {
-        alignas(T) unsigned char place[sizeof(T)];
-        auto status = detail::status_of(take(place), queue_status::empty);
-        if (status != queue_status::success) return {std::nullopt, status};
-        return {*std::launder(reinterpret_cast<T *>(place)), status};
-    }
+    template <class Get> static std::pair<std::optional<T>, queue_status> get(Get take) { return detail::copied<T>::out(take); }
 
     baton_process_receiver *end_;
 };

@@ -2,6 +2,7 @@
 //! reader-writer lock, condition variable, initialization, semaphore, barrier. All of their waiters
 //! wait by the policy `adaptive`.
 
+use crate::calls::calls;
 use crate::{error, time::deadline};
 use baton_machine::{Deadline, Native, Wait};
 use baton_sync::barrier::{RawBarrier, central::Central};
@@ -57,26 +58,10 @@ pub(crate) unsafe fn timed(
     }
 }
 
-/// Defines functions of C on an object. Each is unsafe for the same reason.
-macro_rules! calls {
-    ($($(#[$doc:meta])* $name:ident($object:ident: $type:ty $(, $argument:ident: $is:ty)*) $(-> $result:ty)? $body:block)*) => {$(
-        $(#[$doc])*
-        ///
-        /// # Safety
-        /// The object is alive, began as a constant of `baton.h`, and the caller has what it releases or
-        /// changes. Other pointers are null or valid.
-        #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $name($object: *const $type $(, $argument: $is)*) $(-> $result)? {
-            // SAFETY: guaranteed by the caller, here and in the body.
-            unsafe {
-                let $object = &*$object;
-                $body
-            }
-        }
-    )*};
-}
-
 calls! {
+    "The object is alive, began as a constant of `baton.h`, and the caller has what it releases or changes. Other \
+     pointers are null or valid."
+
     /// Takes a mutex.
     baton_mutex_lock(mutex: BatonMutex) { mutex.lock(WAIT); }
     /// Takes a mutex if it is free. Returns 0 or `EBUSY`.

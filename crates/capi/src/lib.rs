@@ -9,7 +9,10 @@
 //! | [`queue`] | a queue in the caller's memory |
 //! | [`spsc`] | a queue for one producer and one consumer, which lends its places |
 //! | [`unbounded`] | a queue without a bound |
+//! | [`choice`] | a queue whose algorithm the user of the program chooses |
 //! | [`processes`] | queues between processes |
+//! | `cells` | queues that copy items of any one size |
+//! | `calls` | what the functions of C have in common |
 //! | `time` | times of C |
 //! | [`error`] | the last error, as text |
 //!
@@ -19,6 +22,9 @@
 #![warn(missing_docs)]
 
 pub mod barrier;
+mod calls;
+mod cells;
+pub mod choice;
 pub mod error;
 pub mod fixed;
 pub mod lock;

@@ -33,6 +33,15 @@ fn code(result: Result<(), Refused>) -> c_int {
     code
 }
 
+/// The kind of a queue by its number in `baton.h`, or why there is none.
+pub(crate) fn kind(number: c_int) -> Result<Kind, String> {
+    match number {
+        0 => Ok(Kind::OneToOne),
+        1 => Ok(Kind::ManyToMany),
+        other => Err(format!("unknown kind {other}; expected BATON_ONE_TO_ONE (0) or BATON_MANY_TO_MANY (1)")),
+    }
+}
+
 const NO_PATH: &str = "expected the path of a queue's file as UTF-8, got NULL or other bytes";
 
 /// Creates the file of an empty queue. Returns 0 or a code of `errno.h`, and sets the error.
@@ -51,19 +60,17 @@ pub unsafe extern "C" fn baton_process_queue_create(
         error::set(NO_PATH);
         return libc::EINVAL;
     };
-    let kind = match kind {
-        0 => Kind::OneToOne,
-        1 => Kind::ManyToMany,
-        other => {
-            error::set(format!("unknown kind {other}; expected BATON_ONE_TO_ONE (0) or BATON_MANY_TO_MANY (1)"));
-            return libc::EINVAL;
+    match self::kind(kind) {
+        Ok(kind) => create(path, kind, capacity, item_size).err().map_or(0, |why| unopened(&why)),
+        Err(why) => {
+            error::set(why);
+            libc::EINVAL
         }
-    };
-    create(path, kind, capacity, item_size).err().map_or(0, |why| unopened(&why))
+    }
 }
 
 macro_rules! ends {
-    ($($end:ident($is:ident) $open:ident $free:ident $close:ident $item_size:ident;)*) => {$(
+    ($($end:ident($is:ident) $open:ident $free:ident $close:ident $item_size:ident $capacity:ident $id:ident;)*) => {$(
         /// Opens one end of a queue, or returns null and sets the error.
         ///
         /// # Safety
@@ -115,14 +122,35 @@ macro_rules! ends {
             // SAFETY: guaranteed by the caller.
             unsafe { &*end }.0.item_bytes()
         }
+
+        /// Returns how many items the queue holds.
+        ///
+        /// # Safety
+        /// The end is open.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $capacity(end: *const $end) -> usize {
+            // SAFETY: guaranteed by the caller.
+            unsafe { &*end }.0.capacity()
+        }
+
+        /// Returns the number of the queue's file, which all processes have for it.
+        ///
+        /// # Safety
+        /// The end is open.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $id(end: *const $end) -> u64 {
+            // SAFETY: guaranteed by the caller.
+            unsafe { &*end }.0.id()
+        }
     )*};
 }
 
 ends! {
     BatonProcessSender(Sender) baton_process_sender_open baton_process_sender_free baton_process_sender_close
-        baton_process_sender_item_size;
+        baton_process_sender_item_size baton_process_sender_capacity baton_process_sender_id;
     BatonProcessReceiver(Receiver) baton_process_receiver_open baton_process_receiver_free
-        baton_process_receiver_close baton_process_receiver_item_size;
+        baton_process_receiver_close baton_process_receiver_item_size baton_process_receiver_capacity
+        baton_process_receiver_id;
 }
 
 /// The bytes of an item, which may be none.

@@ -3,12 +3,13 @@
 //! An item takes one or more units of a ring, as many as the next power of two: so an item is never
 //! split where the ring continues at its beginning.
 
+use crate::calls::{Patience, calls, not_received, not_sent, thrice};
+use crate::error;
 use crate::fixed::WAIT;
-use crate::{error, time::deadline};
 use baton_machine::Ordering::Relaxed;
 use baton_machine::native::cell::NativeAtomic;
-use baton_machine::{Atomic, Deadline, Native};
-use baton_sync::queue::channel::{Channel, NotReceived, NotSent};
+use baton_machine::{Atomic, Native};
+use baton_sync::queue::channel::Channel;
 use baton_sync::queue::lend::Places;
 use baton_sync::queue::{ExactQueue, spsc::ExactSpsc};
 use core::mem::MaybeUninit;
@@ -40,29 +41,6 @@ pub struct BatonPlaces {
     second: *mut c_void,
     second_count: usize,
     stride: usize,
-}
-
-/// How long a call waits.
-#[derive(Clone, Copy)]
-pub(crate) enum Patience {
-    Try,
-    Until(Option<Deadline>),
-}
-
-pub(crate) fn not_sent<T>(why: &NotSent<T>) -> c_int {
-    match why {
-        NotSent::Full(_) => libc::EAGAIN,
-        NotSent::Closed(_) => libc::EPIPE,
-        NotSent::Expired(_) => libc::ETIMEDOUT,
-    }
-}
-
-pub(crate) fn not_received(why: NotReceived) -> c_int {
-    match why {
-        NotReceived::Empty => libc::EAGAIN,
-        NotReceived::Closed => libc::EPIPE,
-        NotReceived::Expired => libc::ETIMEDOUT,
-    }
 }
 
 type Lent<'a> = Places<'a, Native, Unit>;
@@ -202,41 +180,6 @@ pub unsafe extern "C" fn baton_spsc_free(queue: *mut BatonSpsc) {
     }
 }
 
-macro_rules! calls {
-    ($($(#[$doc:meta])* $name:ident($queue:ident $(, $argument:ident: $is:ty)*) -> $result:ty $body:block)*) => {$(
-        $(#[$doc])*
-        ///
-        /// # Safety
-        /// The queue is of `baton_spsc_new`, and one thread at a time uses its side. Pointers to items are
-        /// valid.
-        #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $name($queue: *const BatonSpsc $(, $argument: $is)*) -> $result {
-            // SAFETY: guaranteed by the caller, here and in the body.
-            unsafe {
-                let $queue = &*$queue;
-                $body
-            }
-        }
-    )*};
-}
-
-/// Calls of each kind of waiting: the item's or the places' pointer comes first, and a deadline last.
-macro_rules! thrice {
-    ($call:ident $wait:ident $try:ident $timed:ident ($($argument:ident: $is:ty),*) => $what:literal) => { calls! {
-        #[doc = $what]
-        $wait(queue $(, $argument: $is)*) -> c_int { queue.$call($($argument,)* Patience::Until(None)) }
-        #[doc = $what]
-        /// Does not wait.
-        $try(queue $(, $argument: $is)*) -> c_int { queue.$call($($argument,)* Patience::Try) }
-        #[doc = $what]
-        /// Gives up at a time.
-        $timed(queue $(, $argument: $is)*, clock: libc::clockid_t, until: *const libc::timespec) -> c_int {
-            let Some(deadline) = deadline(clock, until) else { return libc::EINVAL };
-            queue.$call($($argument,)* Patience::Until(Some(deadline)))
-        }
-    } };
-}
-
 impl BatonSpsc {
     unsafe fn put_code(&self, item: *const c_void, patience: Patience) -> c_int {
         // SAFETY: guaranteed by the caller.
@@ -269,24 +212,34 @@ impl BatonSpsc {
     }
 }
 
-thrice! { put_code baton_spsc_put baton_spsc_tryput baton_spsc_timedput (item: *const c_void) =>
+/// Defines a call on the queue that may wait.
+macro_rules! side {
+    ($($call:tt)*) => { thrice! {
+        "The queue is of `baton_spsc_new`, and one thread at a time uses its side. Pointers to items are valid."
+        BatonSpsc: $($call)*
+    } };
+}
+
+side! { put_code baton_spsc_put baton_spsc_tryput baton_spsc_timedput (item: *const c_void) =>
 "Copies an item in. Returns 0, `EPIPE`, `EAGAIN`, `ETIMEDOUT` or `EINVAL`." }
-thrice! { get_code baton_spsc_get baton_spsc_tryget baton_spsc_timedget (item: *mut c_void) =>
+side! { get_code baton_spsc_get baton_spsc_tryget baton_spsc_timedget (item: *mut c_void) =>
 "Copies the oldest item out. Returns 0, `EPIPE`, `EAGAIN`, `ETIMEDOUT` or `EINVAL`." }
-thrice! { reserve_code baton_spsc_reserve baton_spsc_tryreserve baton_spsc_timedreserve
+side! { reserve_code baton_spsc_reserve baton_spsc_tryreserve baton_spsc_timedreserve
 (most: usize, places: *mut BatonPlaces) =>
 "Lends up to `most` free places. Returns 0, `EPIPE`, `EAGAIN`, `ETIMEDOUT` or `EINVAL`." }
-thrice! { peek_code baton_spsc_peek baton_spsc_trypeek baton_spsc_timedpeek
+side! { peek_code baton_spsc_peek baton_spsc_trypeek baton_spsc_timedpeek
 (most: usize, places: *mut BatonPlaces) =>
 "Lends the places of up to `most` items. Returns 0, `EPIPE`, `EAGAIN`, `ETIMEDOUT` or `EINVAL`." }
 
 calls! {
+    "The queue is of `baton_spsc_new`, and one thread at a time uses its side."
+
     /// Sends the items in the first `count` reserved places. Returns 0, `EPIPE` or `EINVAL`.
-    baton_spsc_commit(queue, count: usize) -> c_int {
+    baton_spsc_commit(queue: BatonSpsc, count: usize) -> c_int {
         if BatonSpsc::settle(&queue.reserved, count) { code(queue.commit(count)) } else { libc::EINVAL }
     }
     /// Gives the first `count` places back that were peeked at. Returns 0 or `EINVAL`.
-    baton_spsc_release(queue, count: usize) -> c_int {
+    baton_spsc_release(queue: BatonSpsc, count: usize) -> c_int {
         if !BatonSpsc::settle(&queue.peeked, count) {
             return libc::EINVAL;
         }
@@ -294,10 +247,10 @@ calls! {
         0
     }
     /// Closes the queue: no further item goes in, and waiting threads return.
-    baton_spsc_close(queue) -> c_int {
+    baton_spsc_close(queue: BatonSpsc) -> c_int {
         queue.channel.close(WAIT);
         0
     }
     /// Returns the number of items in the queue, which may be stale at once.
-    baton_spsc_length(queue) -> usize { queue.channel.queue().len() / queue.units }
+    baton_spsc_length(queue: BatonSpsc) -> usize { queue.channel.queue().len() / queue.units }
 }

@@ -1562,6 +1562,11 @@ class ReportQueueSide(Figures):
     """One side of a queue."""
 
     @property
+    def elsewhere(self) -> bool | None:
+        """Whether items passed this side of a queue between processes that no thread of the recording moved. Either another process moved them, or (puts) they were in the queue before the recording."""
+        return cast("bool | None", self._get("elsewhere"))
+
+    @property
     def items(self) -> int:
         """The number of items that passed this side."""
         return cast("int", self._get("items"))

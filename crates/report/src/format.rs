@@ -96,10 +96,18 @@ pub fn phrase(kind: &str, name: &str) -> String {
     }
 }
 
-/// Whether a name is that of a pipe, socket or eventfd by its place, as `pipe in main (a.c:3)`.
-pub(crate) fn is_stream(name: &str) -> bool {
-    let begins = |sort: &Stream| name.strip_prefix(sort.word()).is_some_and(|rest| rest.starts_with(" in "));
-    Stream::ALL.iter().any(begins)
+/// Whether a name is that of a stream by its place, as `pipe in main (a.c:3)`.
+fn is_stream(name: &str) -> bool {
+    Stream::ALL.iter().any(|sort| names(*sort, name))
+}
+
+/// Whether a name is that of a pipe, socket or eventfd by its place.
+pub(crate) fn is_kernels(name: &str) -> bool {
+    Stream::ALL.iter().any(|sort| Stream::is_kernels(sort.address(0)) && names(*sort, name))
+}
+
+fn names(sort: Stream, name: &str) -> bool {
+    name.strip_prefix(sort.word()).is_some_and(|rest| rest.starts_with(" in "))
 }
 
 /// A word, quoted for a shell if necessary.

@@ -25,6 +25,7 @@
 //! | `monitors` | cells that waiters of `1spinner` watch; a machine keeps them for ever |
 //! | [`nodes`] | queue nodes, of which each thread keeps a free list for all locks and events |
 //! | `ring` | rings of waiters' nodes, behind one word |
+//! | `recorder` | functions of the profiler, found by their names |
 //!
 //! Rules of this crate: no `std::sync::atomic`, no simulator type, a comment that justifies every
 //! ordering, and one that states the invariant of every `unsafe`. Algorithms wait by
@@ -52,6 +53,7 @@ pub mod rwlock;
 pub mod semaphore;
 mod token;
 
+mod recorder;
 mod registry;
 mod ring;
 

@@ -1,8 +1,9 @@
-//! Streams between threads or processes: pipes, sockets, eventfds.
+//! Streams between threads or processes: pipes, sockets, eventfds, queues of the library in a shared file.
 //!
-//! A trace has streams as queues of bytes. The items of an eventfd are units of its counter. A stream's
-//! address is a number with bit 47 set, which tells the sort of the stream, and is the same in all
-//! processes of the recording. Each direction of a socket is a stream of its own.
+//! A trace has streams as queues of bytes. The items of an eventfd are units of its counter, and those of a
+//! queue of the library are the program's. A stream's address is a number with bit 47 set, which tells the
+//! sort of the stream, and is the same in all processes of the recording. Each direction of a socket is a
+//! stream of its own.
 
 use crate::event::Address;
 use crate::process::ProcessIndex;
@@ -19,6 +20,8 @@ pub enum Stream {
     Connection = 2,
     /// An eventfd.
     Eventfd = 3,
+    /// A queue of `baton-sync` between processes.
+    Queue = 4,
 }
 
 /// Marks an address as that of a stream: no object in a program's memory has this bit.
@@ -28,7 +31,7 @@ const SORT: u32 = 44;
 
 impl Stream {
     /// All sorts of streams, in the order of their numbers.
-    pub const ALL: [Stream; 4] = [Stream::Pipe, Stream::Socket, Stream::Connection, Stream::Eventfd];
+    pub const ALL: [Stream; 5] = [Stream::Pipe, Stream::Socket, Stream::Connection, Stream::Eventfd, Stream::Queue];
 
     /// Returns the address of the stream of this sort with this number, of which 44 bits count.
     pub const fn address(self, number: u64) -> Address {
@@ -41,6 +44,15 @@ impl Stream {
         if address & MARK != 0 && sort < Stream::ALL.len() { Some(Stream::ALL[sort]) } else { None }
     }
 
+    /// Whether the address is that of a stream of the kernel. The trace does not have the waits there: its
+    /// reader finds them. Waits at a [`Stream::Queue`] are recorded.
+    pub const fn is_kernels(address: Address) -> bool {
+        match Stream::of(address) {
+            None | Some(Stream::Queue) => false,
+            Some(Stream::Pipe | Stream::Socket | Stream::Connection | Stream::Eventfd) => true,
+        }
+    }
+
     /// The word for a stream of this sort.
     pub const fn word(self) -> &'static str {
         match self {
@@ -48,6 +60,7 @@ impl Stream {
             Stream::Socket => "socket",
             Stream::Connection => "connection",
             Stream::Eventfd => "eventfd",
+            Stream::Queue => "queue between processes",
         }
     }
 }
@@ -69,11 +82,13 @@ mod tests {
                 let address = sort.address(number);
                 assert_eq!((Stream::of(address), address >> 48), (Some(sort), 0));
                 assert_eq!(home(ProcessIndex(3), address), ProcessIndex(0));
+                assert_eq!(Stream::is_kernels(address), sort != Stream::Queue);
             }
         }
         assert_ne!(Stream::Pipe.address(1), Stream::Pipe.address(2));
         for other in [0, 0x7fff_ffff_f000, 1 << 47 | 5 << 44] {
             assert_eq!((Stream::of(other), home(ProcessIndex(3), other)), (None, ProcessIndex(3)));
+            assert!(!Stream::is_kernels(other));
         }
     }
 }

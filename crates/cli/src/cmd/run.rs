@@ -29,7 +29,7 @@ Examples:
   baton run --lock ticket --wait umwait,pause -- ./app       umwait, or pause where there is none
   baton run --lock mcs --wait pause --keep-spinning -- ./app
   baton run --lock clh --stats counters.json -- make -j4
-  baton run --queue ring -- ./app            the program's `Choice` queues as rings (baton-sync)
+  baton run --queue ring -- ./app            the program's `Choice` queues as rings
   baton run --queue mpmc=64 -- ./app         … with 64 places, whatever the program asked for
   baton run --openmp baton --barrier two-level --lock mcs -- ./app     OpenMP, by Baton's runtime")]
 pub(crate) struct Args {
@@ -47,8 +47,9 @@ pub(crate) struct Args {
     /// With --openmp: the barrier of OpenMP teams [default: gomp].
     #[arg(long)]
     barrier: Option<String>,
-    /// The queue of a Rust program whose queues are of kind `Choice` (baton-sync): spsc, ring, ring-single, mpmc or segments;
-    /// with a capacity behind it, as in ring=64. Mutexes stay glibc's without --lock.
+    /// The queue of a program that leaves its queues to its user, by `Choice` (baton-sync), `baton_choice` (baton.h) or
+    /// `baton::choice` (baton_queues.hpp): spsc, ring, ring-single, mpmc or segments; with a capacity behind it, as in ring=64.
+    /// Mutexes stay glibc's without --lock.
     #[arg(long, value_name = "QUEUE", conflicts_with = "openmp")]
     queue: Option<String>,
     /// Serve a program of `gcc -fopenmp` or `clang -fopenmp` by this OpenMP runtime instead of its own; `baton` is the only one.
@@ -169,10 +170,11 @@ fn no_queue(queue: Option<&str>, left: &[Stats]) {
     let sum = |count: fn(&Stats) -> u64| left.iter().map(count).sum::<u64>();
     match (sum(|process| process.queues), sum(|process| process.queues_kept)) {
         (0, 0) => ui::warn(format_args!(
-            "--queue {queue}: the program made no queue of kind `Choice` (baton-sync): nothing was replaced"
+            "--queue {queue}: the program made no queue of kind `Choice` (baton-sync) or `baton_choice` (baton.h): \
+             nothing was replaced"
         )),
         (0, kept) => ui::warn(format_args!(
-            "--queue {queue}: nothing was replaced: {kept} queues have several senders or receivers, which it does not serve"
+            "--queue {queue}: nothing was replaced: it does not serve several senders or receivers, which the program's queues have ({kept})"
         )),
         _ => {}
     }

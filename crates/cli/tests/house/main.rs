@@ -1,5 +1,6 @@
 //! The house: layers between and inside crates, the documentation, its recipes, terms and tables.
 
+mod c_library;
 mod commands;
 #[path = "../common/mod.rs"]
 mod common;
@@ -11,6 +12,7 @@ mod layering;
 mod methods;
 mod package;
 mod python;
+mod semver;
 mod skips;
 mod terms;
 

@@ -17,7 +17,7 @@ fn target() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("package")
 }
 
-fn run(command: &mut Command) -> String {
+pub(crate) fn run(command: &mut Command) -> String {
     let output = command.output().unwrap_or_else(|e| panic!("{command:?}: {e}"));
     assert!(output.status.success(), "{command:?}\n{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
@@ -85,7 +85,9 @@ fn programs_are_built_with_the_packages() {
     let indexed = run(Command::new(target().join("debug/index")).arg(folder.path()).arg("3"));
     assert_eq!(indexed, "2 files, 7 words, 4 different ones\n3 two\n2 four\n1 one\n1 three\n");
 
-    a_profile_names_the_slow_stage(&target().join("debug/stages"));
+    let folder = tempfile::tempdir().unwrap();
+    a_profile_names_the_slow_stage(folder.path(), &target().join("debug/stages"), "stages::main");
+    other_queues_are_foretold(folder.path());
     a_profile_shows_other_objects(&target().join("debug/meets"));
     a_user_chooses_the_queues(&target().join("debug/stages"), &target().join("debug/index"));
 
@@ -121,9 +123,9 @@ fn a_profile_shows_the_locks(words: &Path) {
 
 /// The middle thread of three sleeps for a millisecond an item. So the queue before it is full, the one
 /// behind it is empty, and the critical path lies in it. All this is known from the program alone.
-fn a_profile_names_the_slow_stage(stages: &Path) {
-    let folder = tempfile::tempdir().unwrap();
-    let report = profiled(folder.path(), stages, &["100", "1000"]);
+/// The first thread waits in a function whose name contains `place`. The recording stays in the folder.
+pub(crate) fn a_profile_names_the_slow_stage(folder: &Path, stages: &Path, place: &str) {
+    let report = profiled(folder, stages, &["100", "1000"]);
     let name = |thread: &serde_json::Value| {
         report["threads"][thread.as_u64().unwrap() as usize]["name"].as_str().unwrap().to_owned()
     };
@@ -143,7 +145,7 @@ fn a_profile_names_the_slow_stage(stages: &Path) {
     assert!(blocked > slept - 5_000_000 && starved > slept, "blocked for {blocked} ns, starved for {starved} ns");
     assert!(idle < blocked / 2 && full < starved / 2, "the slow stage itself waited for {idle} and {full} ns");
     assert_eq!((before["most_items"].as_u64(), before["mean_depth"].as_f64() > Some(2.0)), (Some(4), true), "{before}");
-    assert!(before["puts"]["places"][0]["name"].as_str().unwrap().contains("stages::main"), "{before}");
+    assert!(before["puts"]["places"][0]["name"].as_str().unwrap().contains(place), "{before}");
 
     let slow = report["slow_stage"]["threads"].as_array().unwrap();
     assert_eq!(slow.iter().map(name).collect::<Vec<_>>(), ["works"]);
@@ -152,10 +154,9 @@ fn a_profile_names_the_slow_stage(stages: &Path) {
     let in_works = steps.iter().filter(|step| name(&step["thread"]) == "works").map(length).sum::<u64>();
     assert!(in_works > slept, "only {in_works} ns of the critical path lie in the slow stage: {steps:?}");
     let baton = common::installed().join("bin/baton");
-    let text = run(Command::new(baton).current_dir(folder.path()).args(["report", "out"]));
+    let text = run(Command::new(baton).current_dir(folder).args(["report", "out"]));
     let told = text.lines().find(|line| line.starts_with("slow stage:")).unwrap_or_else(|| panic!("{text}"));
     assert!(told.contains("works takes from"), "{text}");
-    other_queues_are_foretold(folder.path());
 }
 
 /// Two threads wait for the first one. It sleeps 50 ms with a mutex, in an initialization that goes on for 50
@@ -197,6 +198,16 @@ fn a_profile_shows_other_objects(meets: &Path) {
     }
 }
 
+/// Queues that a user may ask for, with capacities or without.
+pub(crate) const KINDS: [&str; 5] = ["spsc", "ring", "ring-single=3", "mpmc=1", "segments"];
+
+/// Runs a command. Returns its exit code and what it wrote to its two outputs.
+pub(crate) fn said(command: &mut Command) -> (Option<i32>, String, String) {
+    let output = command.output().unwrap();
+    let [out, error] = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap());
+    (output.status.code(), out, error)
+}
+
 /// The sum of the squares of 0 to 9 comes out whatever the two queues are. The queues of `index` cannot be
 /// chosen.
 fn a_user_chooses_the_queues(stages: &Path, index: &Path) {
@@ -204,12 +215,9 @@ fn a_user_chooses_the_queues(stages: &Path, index: &Path) {
     let baton = common::installed().join("bin/baton");
     let run = |queue: &str, program: &Path, arguments: &[&str]| {
         let mut run = Command::new(&baton);
-        run.current_dir(folder.path()).args(["run", "--queue", queue, "--"]).arg(program).args(arguments);
-        let output = run.output().unwrap();
-        let [out, error] = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap());
-        (output.status.code(), out, error)
+        said(run.current_dir(folder.path()).args(["run", "--queue", queue, "--"]).arg(program).args(arguments))
     };
-    for queue in ["spsc", "ring", "ring-single=3", "mpmc=1", "segments"] {
+    for queue in KINDS {
         let (code, out, error) = run(queue, stages, &["10", "1"]);
         assert_eq!((code, out.as_str()), (Some(0), "285\n"), "{error}");
         assert!(error.contains("; 2 queues are as asked"), "{error}");

@@ -9,7 +9,7 @@ use super::sites::{contended, origin};
 use super::told;
 use crate::base::errno;
 use crate::thread::Thread;
-use baton_trace::{Address, Waitable, What, clock};
+use baton_trace::{Address, Stream, Waitable, What, clock};
 use core::sync::atomic::Ordering::Relaxed;
 
 /// What a program says of a queue. `baton-sync` (`api::record`) has the same numbers.
@@ -52,12 +52,35 @@ pub fn met(queue: usize, capacity: impl FnOnce() -> usize, at: usize) {
     }
 }
 
+/// Forgets a queue that [`met`] knows, as its memory may become another one. Returns whether it was known.
+pub fn forgets(queue: usize) -> bool {
+    recorded_thread().is_some() && told::QUEUES.forget(queue as Address)
+}
+
 /// Records an act at a queue. The call site is the return address.
 #[unsafe(naked)]
 #[cfg_attr(not(test), unsafe(no_mangle))]
 #[cfg_attr(test, allow(dead_code))]
 pub unsafe extern "C" fn baton_preload_queue(_act: u32, _queue: usize, _number: u64) {
     core::arch::naked_asm!("mov rcx, qword ptr [rsp]", "jmp {tell}", tell = sym tell);
+}
+
+/// Records an act at a queue between processes, which has the number `_id` in each of them. The call site is
+/// the return address.
+#[unsafe(naked)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
+#[cfg_attr(test, allow(dead_code))]
+pub unsafe extern "C" fn baton_preload_process_queue(_act: u32, _id: u64, _number: u64) {
+    core::arch::naked_asm!("mov rcx, qword ptr [rsp]", "jmp {tell}", tell = sym tell_between);
+}
+
+extern "C" fn tell_between(act: u32, id: u64, number: u64, at: usize) {
+    tell(act, between(id), number, at);
+}
+
+/// The address by which the trace has a queue between processes. It is even, as [`OUT`] asks.
+pub fn between(id: u64) -> usize {
+    Stream::Queue.address(id << 1) as usize
 }
 
 /// Records an act at the queue at address `queue`, of the call site `at`.
@@ -157,7 +180,10 @@ fn lives(thread: &Thread, act: u32, queue: usize, number: u64, at: usize) {
     let (address, sort) = (queue as Address, Waitable::Queue);
     match act {
         act::MADE => {
-            thread.pen.post_ordered(&SESSION, What::Init { sort, address, site: origin(thread, at) });
+            // A queue between processes is opened several times.
+            if Stream::of(address).is_none() {
+                thread.pen.post_ordered(&SESSION, What::Init { sort, address, site: origin(thread, at) });
+            }
             let capacity = number.min(u64::from(What::MOST_ITEMS)) as u32;
             thread.pen.post(&SESSION, What::QueueCapacity { queue: address, capacity });
         }

@@ -12,6 +12,9 @@ pub(super) static LOCKS: Told<4096> = Told::new();
 /// Queues of Baton's C library that are made without a call.
 pub(super) static QUEUES: Told<1024> = Told::new();
 
+/// A cell whose object was forgotten: no object has this address.
+const GONE: u64 = 1;
+
 /// A set of addresses, by hash. An object that finds no free cell counts as new each time.
 pub(super) struct Told<const CELLS: usize>([AtomicU64; CELLS]);
 
@@ -33,21 +36,33 @@ impl<const CELLS: usize> Told<CELLS> {
 
     /// Remembers the object. Returns whether it is new; `None` if it finds no free cell.
     fn met(&self, object: Address) -> Option<bool> {
-        let hash = (object.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as usize;
-        for step in 0..8 {
-            let cell = &self.0[(hash + step) % CELLS];
-            let known = match cell.load(Relaxed) {
-                0 => match cell.compare_exchange(0, object, Relaxed, Relaxed) {
+        if self.cells(object).any(|cell| cell.load(Relaxed) == object) {
+            return Some(false);
+        }
+        for cell in self.cells(object) {
+            match cell.load(Relaxed) {
+                free @ (0 | GONE) => match cell.compare_exchange(free, object, Relaxed, Relaxed) {
                     Ok(_) => return Some(true),
-                    Err(other) => other,
+                    Err(other) if other == object => return Some(false),
+                    Err(_) => {}
                 },
-                known => known,
-            };
-            if known == object {
-                return Some(false);
+                known if known == object => return Some(false),
+                _ => {}
             }
         }
         None
+    }
+
+    /// Forgets the object. Returns whether it was known.
+    pub(super) fn forget(&self, object: Address) -> bool {
+        // A cell that was freed would hide objects that lie behind it, so it keeps a mark.
+        self.cells(object).any(|cell| cell.compare_exchange(object, GONE, Relaxed, Relaxed).is_ok())
+    }
+
+    /// The cells in which the object may be, in the order of the search.
+    fn cells(&self, object: Address) -> impl Iterator<Item = &AtomicU64> {
+        let hash = (object.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as usize;
+        (0..8).map(move |step| &self.0[(hash + step) % CELLS])
     }
 
     fn clear(&self) {

@@ -128,6 +128,8 @@ pub(super) type Until = *const timespec;
 type Items = *const c_void;
 /// Where the library writes which places it lends.
 type Places = *mut c_void;
+/// Moves an item into a place or out of it.
+pub(super) type Move = unsafe extern "C-unwind" fn(*mut c_void, *mut c_void);
 
 behind! {
     baton_mutex_lock(mutex: Object);
@@ -179,6 +181,14 @@ behind! {
     baton_queue_get_some(queue: Object, items: Object, count: usize, done: *mut usize) -> c_int;
     baton_queue_close(queue: Object) -> c_int;
     baton_queue_length(queue: Object) -> usize;
+    baton_queue_closed(queue: Object) -> c_int;
+    baton_queue_put_by(queue: Object, item: Object, by: Move) -> c_int;
+    baton_queue_tryput_by(queue: Object, item: Object, by: Move) -> c_int;
+    baton_queue_timedput_by(queue: Object, item: Object, by: Move, clock: clockid_t, until: Until) -> c_int;
+    baton_queue_get_by(queue: Object, item: Object, by: Move) -> c_int;
+    baton_queue_tryget_by(queue: Object, item: Object, by: Move) -> c_int;
+    baton_queue_timedget_by(queue: Object, item: Object, by: Move, clock: clockid_t, until: Until) -> c_int;
+    baton_queue_end(queue: Object);
     baton_spsc_new(item_size: usize, capacity: usize) -> Object;
     baton_spsc_free(queue: Object);
     baton_spsc_put(queue: Object, item: Items) -> c_int;
@@ -203,4 +213,28 @@ behind! {
     baton_unbounded_tryget(queue: Object, item: Object) -> c_int;
     baton_unbounded_timedget(queue: Object, item: Object, clock: clockid_t, until: Until) -> c_int;
     baton_unbounded_close(queue: Object) -> c_int;
+    baton_choice_new(kind: c_int, item_size: usize, capacity: usize) -> Object;
+    baton_choice_free(queue: Object);
+    baton_choice_put(queue: Object, item: Items) -> c_int;
+    baton_choice_tryput(queue: Object, item: Items) -> c_int;
+    baton_choice_timedput(queue: Object, item: Items, clock: clockid_t, until: Until) -> c_int;
+    baton_choice_get(queue: Object, item: Object) -> c_int;
+    baton_choice_tryget(queue: Object, item: Object) -> c_int;
+    baton_choice_timedget(queue: Object, item: Object, clock: clockid_t, until: Until) -> c_int;
+    baton_choice_close(queue: Object) -> c_int;
+    baton_choice_capacity(queue: Object) -> usize;
+    baton_process_sender_open(path: *const c_char) -> Object;
+    baton_process_sender_close(sender: Object);
+    baton_process_sender_capacity(sender: Object) -> usize;
+    baton_process_sender_id(sender: Object) -> u64;
+    baton_process_send(sender: Object, item: Items, size: usize) -> c_int;
+    baton_process_trysend(sender: Object, item: Items, size: usize) -> c_int;
+    baton_process_timedsend(sender: Object, item: Items, size: usize, clock: clockid_t, until: Until) -> c_int;
+    baton_process_receiver_open(path: *const c_char) -> Object;
+    baton_process_receiver_close(receiver: Object);
+    baton_process_receiver_capacity(receiver: Object) -> usize;
+    baton_process_receiver_id(receiver: Object) -> u64;
+    baton_process_receive(receiver: Object, item: Object, size: usize) -> c_int;
+    baton_process_tryreceive(receiver: Object, item: Object, size: usize) -> c_int;
+    baton_process_timedreceive(receiver: Object, item: Object, size: usize, clock: clockid_t, until: Until) -> c_int;
 }

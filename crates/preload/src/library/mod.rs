@@ -7,7 +7,7 @@
 //! | `behind` | the library's own functions, to which the hooks go on, and calls of them |
 //! | `locks` | mutexes, reader-writer locks, initializations, locks by name |
 //! | `objects` | condition variables, semaphores, barriers |
-//! | `queues` | queues, but those between processes |
+//! | `queues` | queues |
 
 mod behind;
 mod locks;

@@ -1,9 +1,10 @@
 //! Tests that programs of Baton's C library are recorded: each call once, at the program's own call sites,
 //! and none of what the library does inside of a call.
 
+use crate::common::compiles;
 use crate::{balanced, count, recorded};
-use baton_report::symbols::Symbols;
-use baton_trace::analysis::{Analysis, Window};
+use baton_report::symbols::{Frame, Symbols};
+use baton_trace::analysis::{Analysis, QueueSide, Window};
 use baton_trace::{Address, LockKind, Trace, What};
 use std::collections::BTreeMap;
 
@@ -52,11 +53,61 @@ fn every_object_of_the_c_library_is_there() {
             of(|what| matches!(what, What::PutWaited { .. } | What::TakeWaited { .. }))
         );
         assert_eq!(of(|what| matches!(what, What::QueueClose { .. })), 3);
-        // What the library does inside of its calls is no event of its own.
-        assert_eq!(
-            of(|what| matches!(what, What::FutexWait { .. } | What::FutexWake { .. } | What::FutexWoke { .. })),
-            0
-        );
+        no_inner_events(trace);
+    });
+}
+
+/// What the library does inside of its calls is no event of its own.
+fn no_inner_events(trace: &Trace) {
+    let inner = |what: &What| matches!(what, What::FutexWait { .. } | What::FutexWake { .. } | What::FutexWoke { .. });
+    assert_eq!(count(trace, inner), 0);
+}
+
+#[test]
+fn a_queue_of_the_cpp_template_is_a_queue() {
+    if !compiles("queue.cpp", "a_queue_of_the_cpp_template_is_a_queue") {
+        return;
+    }
+    recorded("queue.cpp", &[], |trace| {
+        let (analysis, mut symbols) = (Analysis::of(trace, Window::whole(trace)), Symbols::new());
+        let queues = analysis.waitables.iter().filter_map(|one| Some((one, one.stats.queue.as_ref()?)));
+        let mut told: Vec<_> =
+            queues.clone().map(|(_, queue)| (queue.puts.items, queue.takes.items, queue.capacity)).collect();
+        told.sort_unstable();
+        // Two queues had the same address in turn.
+        assert_eq!(told, [(2, 1, Some(2)), (3, 1, Some(3)), (200, 200, Some(4))]);
+        for (one, queue) in queues {
+            let of = |site| symbols.site(trace, one.object.process, site);
+            let full: Vec<_> = queue.puts.sites.keys().map(|(_, site)| *site).map(of).collect();
+            assert!(queue.puts.wait.count >= 1 && !full.is_empty(), "a producer came to a full queue");
+            let expected = if queue.puts.items == 200 { "produces" } else { "fills" };
+            let is = |frames: &Vec<Frame>| frames.iter().any(|frame| frame.function.contains(expected));
+            assert!(full.iter().all(is), "{full:?}");
+        }
+        let lock = |what: &What| matches!(what, What::Acquire { .. } | What::Acquired { .. } | What::CondWait { .. });
+        assert_eq!(count(trace, lock), 0, "the queue's mutex and conditions are no objects of their own");
+        no_inner_events(trace);
+    });
+}
+
+#[test]
+fn a_queue_between_processes_is_one_queue() {
+    recorded("between.c", &[], |trace| {
+        assert_eq!(trace.processes.len(), 2);
+        assert_eq!(queues(trace), [(100, 100, 4)]);
+        let analysis = Analysis::of(trace, Window::whole(trace));
+        let [queue] = &analysis.waitables.iter().filter_map(|one| one.stats.queue.as_ref()).collect::<Vec<_>>()[..]
+        else {
+            panic!("{:?}", analysis.waitables)
+        };
+        let process = |side: &QueueSide| {
+            let [thread] = side.movers.keys().collect::<Vec<_>>()[..] else { panic!("{side:?}") };
+            trace.process_of(*thread)
+        };
+        assert_ne!(process(&queue.puts), process(&queue.takes));
+        assert!(queue.puts.wait.count >= 1 && queue.takes.wait.count >= 1, "{queue:?}");
+        assert_eq!((queue.puts.items, queue.takes.items, queue.takes.timeouts), (100, 100, 0));
+        no_inner_events(trace);
     });
 }
 

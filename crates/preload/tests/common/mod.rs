@@ -93,7 +93,7 @@ pub fn program(name: &str) -> PathBuf {
         // one call site, as events tell regions apart by those.
         "omp.clang" | "omp_regions.clang" => command.args(["-fopenmp", "-Wno-uninitialized", "-fno-unroll-loops"]),
         "plugin.c" | "runtime.c" => command.args(["-shared", "-fPIC"]),
-        "library.c" => {
+        "library.c" | "between.c" | "queue.cpp" => {
             let (header, built) = (Path::new(env!("CARGO_MANIFEST_DIR")).join("../capi/include"), c_library());
             command
                 .arg("-I")
@@ -123,7 +123,7 @@ pub fn compiles(name: &str, test: &str) -> bool {
         child.wait().unwrap().success()
     };
     match name {
-        "cxx.cpp" | "atomic_wait.cpp" | "wrapped.cpp" => baton_needs::has("c++", test),
+        "cxx.cpp" | "atomic_wait.cpp" | "wrapped.cpp" | "queue.cpp" => baton_needs::has("c++", test),
         "omp.clang" | "omp_regions.clang" => baton_needs::has(CLANG, test),
         "omp.c" | "omp_regions.c" => *OPENMP.get_or_init(openmp) || baton_needs::missing("cc -fopenmp", test),
         _ => true,

@@ -16,11 +16,14 @@ pub(super) fn queues(names: &mut Names, analysis: &Analysis, waitables: &[Waitab
     let mut all = Vec::new();
     for ((number, from), waitable) in (0..).zip(&analysis.waitables).zip(waitables) {
         let Some(stats) = from.stats.queue.as_deref().filter(|stats| is_used(stats)) else { continue };
-        if Stream::of(from.object.address).is_some() && !has_waits(stats) {
+        if Stream::is_kernels(from.object.address) && !has_waits(stats) {
             continue;
         }
-        let puts = side(names, &stats.puts);
-        let takes = side(names, &stats.takes);
+        let mut puts = side(names, &stats.puts);
+        let mut takes = side(names, &stats.takes);
+        if Stream::of(from.object.address) == Some(Stream::Queue) {
+            look_elsewhere(&mut puts, &mut takes, stats.capacity);
+        }
         let length = analysis.window.length().0;
         all.push(Queue {
             waitable: number,
@@ -63,7 +66,15 @@ fn side(names: &mut Names, from: &analysis::QueueSide) -> QueueSide {
         wait_ns: distribution(&clock, &from.wait),
         threads,
         places: places(names, &from.sites),
+        elsewhere: false,
     }
+}
+
+/// Marks the sides of a queue between processes at which items passed that no recorded thread moved.
+fn look_elsewhere(puts: &mut QueueSide, takes: &mut QueueSide, capacity: Option<u64>) {
+    let nobody = |side: &QueueSide| side.threads.is_empty();
+    puts.elsewhere = nobody(puts) || takes.items > puts.items;
+    takes.elsewhere = nobody(takes) || capacity.is_some_and(|most| puts.items > takes.items.saturating_add(most));
 }
 
 /// Gives queues of one name numbers, in the order of their first events.

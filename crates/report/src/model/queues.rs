@@ -42,6 +42,10 @@ pub struct QueueSide {
     pub threads: Vec<QueueUser>,
     /// The places at which threads wait at this side, the one with the most waiting first.
     pub places: Vec<QueuePlace>,
+    /// Whether items passed this side of a queue between processes that no thread of the recording moved.
+    /// Either another process moved them, or (puts) they were in the queue before the recording.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub elsewhere: bool,
 }
 
 /// A thread at one side of a queue.

@@ -52,7 +52,9 @@ pub(crate) fn own(frames: &[Frame]) -> Option<&Frame> {
 /// nothing about the program's own code.
 pub(crate) fn is_wrapper(frame: &Frame) -> bool {
     let (name, file) = (frame.function.as_str(), frame.file.as_deref().unwrap_or(""));
-    ["/include/c++/", "/gthr-", "/rustc/", "/lock_api-"].iter().any(|library| file.contains(library))
+    ["/include/c++/", "/gthr-", "/rustc/", "/lock_api-", "/baton.hpp", "/baton_queues.hpp"]
+        .iter()
+        .any(|library| file.contains(library))
         || name.starts_with("__gthread_")
         || name.starts_with("std::mutex::")
         || name.starts_with("std::recursive_mutex::")
@@ -62,6 +64,9 @@ pub(crate) fn is_wrapper(frame: &Frame) -> bool {
         || name.starts_with("std::thread::_")
         || name.starts_with("std::__invoke")
         || name.starts_with("std::sys::")
+        || ["queue", "spsc", "unbounded", "choice", "process_sender", "process_receiver", "fast_mutex", "shared_mutex"]
+            .iter()
+            .any(|class| name.strip_prefix("baton::").is_some_and(|rest| rest.starts_with(class)))
         || name.trim_start_matches('<').starts_with("baton_sync::")
         || name.trim_start_matches('<').starts_with("baton_machine::")
         || ["lock_guard<", "unique_lock<", "scoped_lock<", "shared_lock<"]

@@ -2,7 +2,7 @@
 
 use super::table::{Side, Table};
 use super::text::{ROWS, Style, clip, plural, wrap};
-use crate::format::{count, duration, is_stream, list, percent, phrase};
+use crate::format::{count, duration, is_kernels, list, percent, phrase};
 use crate::model::{Queue, QueueSide, Report, SlowStage};
 use baton_units::Nanos;
 
@@ -29,8 +29,9 @@ pub(super) fn queues(report: &Report, style: Style) -> String {
     for queue in report.queues.iter().take(ROWS) {
         out += &waits(report, style, queue, &queue.puts, "full:", "blocked at");
         out += &waits(report, style, queue, &queue.takes, "empty:", "starved at");
+        out += &elsewhere(style, queue);
     }
-    if report.queues.iter().take(ROWS).any(|queue| is_stream(&queue.name)) {
+    if report.queues.iter().take(ROWS).any(|queue| is_kernels(&queue.name)) {
         let text = "of pipes, sockets and connections these are bytes; of an eventfd, what is added to its counter";
         out += &wrap(&style.bold("items:"), "items:", text);
     }
@@ -57,6 +58,18 @@ fn waits(report: &Report, style: Style, queue: &Queue, side: &QueueSide, head: &
         list(&places),
     );
     wrap(&style.bold(head), head, &text)
+}
+
+/// Says that a side of a queue between processes is not in the recording.
+fn elsewhere(style: Style, queue: &Queue) -> String {
+    let does = match (queue.puts.elsewhere, queue.takes.elsewhere) {
+        (false, false) => return String::new(),
+        (true, false) => "puts items into",
+        (false, true) => "takes items from",
+        (true, true) => "uses both sides of",
+    };
+    let text = format!("a process that is not in the recording {does} {}", phrase("queue", &queue.name));
+    wrap(&style.bold("elsewhere:"), "elsewhere:", &text)
 }
 
 /// What the slow stage does, and what it costs.

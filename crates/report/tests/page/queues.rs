@@ -4,7 +4,7 @@ use crate::schema;
 use baton_report::Profile;
 use baton_report::export;
 use baton_report::terminal::{self, Style};
-use baton_trace::{Clock, SiteId, ThreadIndex, Ticks, TraceBuilder, Waitable, What};
+use baton_trace::{Clock, SiteId, Stream, ThreadIndex, Ticks, TraceBuilder, Waitable, What};
 
 const MS: u64 = 1_000_000;
 const SITE: SiteId = SiteId(1);
@@ -76,6 +76,45 @@ fn the_queues_and_the_slow_stage_are_told() {
         serde_json::from_str(include_str!("../../../../docs/schema/report.schema.json")).expect("the schema is JSON");
     assert_eq!(schema::violations(&schema, &value), Vec::<String>::new());
     assert!(value["slow_stage"].is_object() && value["threads"][0]["queue_ns"].is_u64());
+}
+
+/// A thread takes ten items of a queue between processes, and waits for each. `puts` are in the recording too.
+fn between_processes(puts: u32) -> TraceBuilder {
+    let queue = Stream::Queue.address(77);
+    let mut trace = TraceBuilder::new(Clock::nanoseconds());
+    trace.site(SITE, &[0x1001]);
+    let [sends, receives] = ["sends", "receives"].map(|name| trace.thread(name));
+    for (handle, thread) in (1..).zip([sends, receives]) {
+        trace.push(Ticks(0), thread, What::ThreadStart { handle });
+    }
+    trace.push(Ticks(1), receives, What::QueueCapacity { queue, capacity: 4 });
+    for turn in 0..10u32 {
+        let now = u64::from(turn) * MS;
+        trace.push(Ticks(now + 10), receives, What::TakeWait { queue, site: SITE });
+        if turn < puts {
+            trace.push(Ticks(now + MS / 2), sends, What::Put { queue, items: 1 });
+        }
+        trace.push(Ticks(now + MS - 10), receives, What::TakeWaited { queue, gave_up: false });
+        trace.push(Ticks(now + MS - 10), receives, What::Take { queue, items: 1 });
+    }
+    trace
+}
+
+#[test]
+fn a_side_of_a_queue_that_is_in_another_process_is_told() {
+    for (puts, elsewhere) in [(0, true), (7, true), (10, false)] {
+        let profile = Profile::of(between_processes(puts).build());
+        let [queue] = &profile.report.queues[..] else { panic!("{:?}", profile.report.queues) };
+        assert_eq!((queue.puts.items, queue.takes.items, queue.capacity), (u64::from(puts), 10, Some(4)));
+        assert_eq!((queue.puts.elsewhere, queue.takes.elsewhere), (elsewhere, false), "{puts} puts");
+        let text = terminal::summary(&profile.report, Style::default());
+        let told = "elsewhere: a process that is not in the recording puts items into the queue between processes";
+        let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(flat.contains(told), elsewhere, "{text}");
+        assert!(!text.contains("items:"), "no bytes pass through it: {text}");
+        let side = &json(&profile)["queues"][0]["puts"];
+        assert_eq!(side.get("elsewhere").is_some(), elsewhere, "{side}");
+    }
 }
 
 #[test]

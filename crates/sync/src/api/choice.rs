@@ -71,26 +71,49 @@ impl<K: Choosable> Kind for Choice<K> {
 impl<K: Choosable + ManySenders> ManySenders for Choice<K> {}
 impl<K: Choosable + ManyReceivers> ManyReceivers for Choice<K> {}
 
+/// Makes the queue inside of a [`Choice`], for interfaces to other languages.
+///
+/// # Errors
+/// Fails if the capacity is not allowed.
+///
+/// # Safety
+/// The queue is used by as many threads as the kind `K` allows.
+#[doc(hidden)]
+pub unsafe fn choose<T: Send + 'static, K: Choosable>(capacity: usize) -> Result<Chosen<Native, T>, BadBound> {
+    // SAFETY: guaranteed by the caller.
+    unsafe { chosen::<T, K>(capacity, asked()) }
+}
+
 fn make<T: Send + 'static, K: Choosable>(
     capacity: usize,
     asked: Option<Asked>,
 ) -> Result<Seen<Chosen<Native, T>>, BadBound> {
-    let (algorithm, capacity) = match asked {
-        Some(Asked { algorithm, .. }) if algorithm.is_for_one() && !K::ONE => {
+    // SAFETY: the kind `K` says which ends can be cloned.
+    Ok(seen(unsafe { chosen::<T, K>(capacity, asked) }?))
+}
+
+/// Makes the queue that the user asks for, if it serves the kind.
+///
+/// # Safety
+/// As [`choose`].
+unsafe fn chosen<T: Send + 'static, K: Choosable>(
+    capacity: usize,
+    asked: Option<Asked>,
+) -> Result<Chosen<Native, T>, BadBound> {
+    let served = asked.filter(|asked| K::ONE || !asked.algorithm.is_for_one());
+    let (algorithm, places) = served.map_or((K::OWN, None), |asked| (asked.algorithm, asked.capacity));
+    // SAFETY: an algorithm for one producer and one consumer is taken for a kind with one of each.
+    let queue = unsafe { Chosen::of(algorithm, places.unwrap_or(capacity)) }?;
+    match (asked, served) {
+        (None, _) => {}
+        (Some(_), Some(_)) => _ = record::choice(record::Choice::Chosen),
+        (Some(asked), None) => {
             if !record::choice(record::Choice::Kept) {
-                stays(algorithm, K::FOR, K::OWN);
+                stays(asked.algorithm, K::FOR, K::OWN);
             }
-            (K::OWN, capacity)
         }
-        Some(Asked { algorithm, capacity: places }) => {
-            record::choice(record::Choice::Chosen);
-            (algorithm, places.unwrap_or(capacity))
-        }
-        None => (K::OWN, capacity),
-    };
-    // SAFETY: an algorithm for one producer and one consumer is taken for a kind of which neither end can
-    // be cloned.
-    Ok(seen(unsafe { Chosen::of(algorithm, capacity) }?))
+    }
+    Ok(queue)
 }
 
 /// What the user of the program asks for.

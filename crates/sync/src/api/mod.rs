@@ -49,7 +49,7 @@ pub use crate::queue::channel::{NotReceived, NotSent};
 pub use barrier::Barrier;
 pub use baton_machine::units::Nanos;
 pub use baton_machine::{Clock, Deadline, Wait};
-pub use choice::{Choice, Choosable};
+pub use choice::{Choice, Choosable, choose};
 pub use condvar::Condvar;
 pub use lend::{Items, Room};
 /// The crate whose guards the mutexes and reader-writer locks have.

@@ -8,6 +8,7 @@ use baton_machine::Ordering::{Acquire, Relaxed, Release};
 use baton_machine::native::cell::NativeAtomic;
 use std::fs::{File, OpenOptions};
 use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// The first word of each queue's file: its bytes are the text "Baton Qu".
@@ -83,6 +84,8 @@ impl Shape {
 /// A queue's file, open and in memory.
 pub(super) struct Opened {
     pub(super) file: File,
+    /// A number that all processes have for the file: made of its device and its number there.
+    pub(super) id: u64,
     pub(super) shape: Shape,
     memory: Mapping,
 }
@@ -133,7 +136,7 @@ impl Opened {
         }
         let memory = Mapping::new(&file, bytes).map_err(failed)?;
         let shape = Self::check(memory.at(0), bytes).map_err(unfit)?;
-        Ok(Opened { file, shape, memory })
+        Ok(Opened { id: mixed([found.dev(), found.ino()]), file, shape, memory })
     }
 
     fn check(head: &Head, bytes: usize) -> Result<Shape, String> {
@@ -175,6 +178,12 @@ impl Opened {
             }
         }
     }
+}
+
+/// Mixes numbers into one of 43 bits, so that different ones hardly ever give the same.
+fn mixed(numbers: [u64; 2]) -> u64 {
+    let step = |sum: u64, number: u64| (sum.rotate_left(23) ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    numbers.into_iter().fold(0x2545_f491_4f6c_dd1d, step) >> 21
 }
 
 /// A file that is removed when this value is dropped.

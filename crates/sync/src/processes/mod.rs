@@ -47,12 +47,14 @@
 mod file;
 mod lock;
 mod os;
+mod told;
 
+use crate::recorder::Act;
 use baton_machine::Ordering::{Acquire, Relaxed, Release};
 use baton_machine::native::cell::NativeAtomic;
 use baton_machine::{Atomic, Deadline};
 use file::{Opened, Side};
-use lock::Claim;
+use lock::{Claim, Event};
 use std::path::{Path, PathBuf};
 
 /// How many processes may use each side of a queue at a time.
@@ -152,7 +154,32 @@ impl End {
     fn open(path: &Path, alone: Claim) -> Result<End, OpenError> {
         let opened = Opened::open(path)?;
         let claim = opened.claim(path, alone)?;
-        Ok(End { opened, claim })
+        let end = End { opened, claim };
+        end.tell(Act::Made, end.opened.shape.capacity);
+        Ok(end)
+    }
+
+    /// Tells the profiler what happens.
+    #[inline(always)]
+    fn tell(&self, act: Act, number: u64) {
+        told::between(act, self.opened.id, number);
+    }
+
+    /// Calls `again` until it returns something, and sleeps at `event` in between, which is told as `act`.
+    fn wait(
+        &self,
+        event: &Event,
+        act: Act,
+        deadline: Option<Deadline>,
+        mut again: impl FnMut() -> Option<Result<(), Refused>>,
+    ) -> Result<(), Refused> {
+        if let Some(done) = again() {
+            return done;
+        }
+        self.tell(act, 0);
+        let done = event.until(deadline, again);
+        self.tell(Act::GoesOn, 0);
+        done.unwrap_or(Err(Refused::Expired))
     }
 
     /// Calls `operation` as the only thread of `side`. Returns `Busy` or `Expired` if `patience` ends
@@ -202,6 +229,7 @@ impl End {
     }
 
     fn close(&self) {
+        self.tell(Act::Closes, 0);
         let head = self.opened.head();
         // Release: pairs with the load in `is_closed`.
         head.closed.store(1, Release);
@@ -257,6 +285,7 @@ impl Sender {
             head.senders.count.store(sent.wrapping_add(1), Release);
             Ok(())
         })?;
+        end.tell(Act::Put, 1);
         head.receivers.event.notify();
         Ok(())
     }
@@ -279,7 +308,7 @@ impl Sender {
             Err(Refused::Full) => None,
             done => Some(done),
         };
-        again().or_else(|| self.0.opened.head().senders.event.until(deadline, again)).unwrap_or(Err(Refused::Expired))
+        self.0.wait(&self.0.opened.head().senders.event, Act::Full, deadline, again)
     }
 
     /// Closes the queue: no send that begins later takes an item in, and waiting threads return. A
@@ -318,6 +347,7 @@ impl Receiver {
             head.receivers.count.store(received.wrapping_add(1), Release);
             Ok(())
         })?;
+        end.tell(Act::Taken, 1);
         head.senders.event.notify();
         Ok(())
     }
@@ -337,11 +367,11 @@ impl Receiver {
     /// The queue is closed and empty, or damaged, its items have another size, or the deadline has
     /// passed.
     pub fn receive(&mut self, item: &mut [u8], deadline: Option<Deadline>) -> Result<(), Refused> {
-        let mut again = || match self.receive_with(item, Patience::Until(deadline)) {
+        let again = || match self.receive_with(item, Patience::Until(deadline)) {
             Err(Refused::Empty) => None,
             done => Some(done),
         };
-        again().or_else(|| self.0.opened.head().receivers.event.until(deadline, again)).unwrap_or(Err(Refused::Expired))
+        self.0.wait(&self.0.opened.head().receivers.event, Act::Empty, deadline, again)
     }
 
     /// Closes the queue: no send that begins later takes an item in, and waiting threads return. Items
@@ -367,6 +397,11 @@ macro_rules! queries {
             /// How many senders and receivers the queue can have.
             pub fn kind(&self) -> Kind {
                 self.0.opened.shape.kind
+            }
+
+            /// A number of the queue's file, the same in all processes that have opened it.
+            pub fn id(&self) -> u64 {
+                self.0.opened.id
             }
 
             /// Whether the queue is closed.

@@ -370,9 +370,10 @@ impl<T: Carry> Causes<T> {
                 let cause = cause();
                 let closed = &mut self.queue(object).closed;
                 // A stream ends when the last of its writers closes it.
-                match Stream::of(queue) {
-                    Some(_) => *closed = Some(cause),
-                    None => drop(closed.get_or_insert(cause)),
+                if Stream::is_kernels(queue) {
+                    *closed = Some(cause);
+                } else {
+                    closed.get_or_insert(cause);
                 }
             }
             What::PutWait { site, .. } => self.begin(event, WaitKind::Room, Some(object), site),

@@ -6,7 +6,7 @@ use crate::stream::Stream;
 /// Whether the event moves items of a queue of the library. What goes through a pipe or an eventfd may be a word
 /// or a tick, and says nothing about the thread's end.
 pub(super) fn moves_items(what: &What) -> bool {
-    matches!(*what, What::Put { queue, .. } | What::Take { queue, .. } if Stream::of(queue).is_none())
+    matches!(*what, What::Put { queue, .. } | What::Take { queue, .. } if !Stream::is_kernels(queue))
 }
 
 /// Whether a thread does something for others with this act, or gets something from them, other than

@@ -1,4 +1,4 @@
-//! Waits at streams ([`Stream`]): pipes, sockets, eventfds.
+//! Waits at the streams of the kernel ([`Stream::is_kernels`]): pipes, sockets, eventfds.
 //!
 //! The recorder writes what goes into a stream ([`What::Put`], stamped before the call) and what comes out
 //! of it ([`What::Take`], stamped after the call; no items at the stream's end), and the calls themselves
@@ -165,13 +165,13 @@ impl Search {
         let Event { time, thread, what } = *event;
         let act = Act { thread, time };
         match what {
-            What::Put { queue, items } if Stream::of(queue).is_some() => {
+            What::Put { queue, items } if Stream::is_kernels(queue) => {
                 let flow = self.flows.entry(queue).or_default();
                 flow.puts(items, act);
                 self.moved.insert(thread, Moved::Put { queue, time, fills: flow.may_be_full() });
             }
-            What::Take { queue, items } if Stream::of(queue).is_some() => self.take(queue, items, act),
-            What::QueueClose { queue, .. } if Stream::of(queue).is_some() => {
+            What::Take { queue, items } if Stream::is_kernels(queue) => self.take(queue, items, act),
+            What::QueueClose { queue, .. } if Stream::is_kernels(queue) => {
                 self.flows.entry(queue).or_default().closed = Some(act);
             }
             What::Blocked { ticks, .. } => drop(self.blocked.insert(thread, (ticks, time))),
@@ -242,7 +242,7 @@ impl<'a, E> WithWaits<'a, E> {
     fn shows(&self, what: &What) -> bool {
         match *what {
             What::Put { queue, .. } | What::Take { queue, .. } | What::QueueClose { queue, .. } => {
-                Stream::of(queue).is_none() || self.known.contains(&queue)
+                !Stream::is_kernels(queue) || self.known.contains(&queue)
             }
             _ => true,
         }

@@ -5,7 +5,7 @@
 use super::{Mode, Walk};
 use crate::compile::track::Raw;
 use crate::program::Op;
-use baton_trace::{Address, What};
+use baton_trace::{Address, Stream, What};
 
 impl Walk<'_> {
     pub(super) fn at_stream(&mut self, id: usize, t: u64, what: What, stream: Address) {
@@ -45,8 +45,8 @@ impl Walk<'_> {
                 self.gap(id, t);
                 self.wait(id, t, Mode::QueueWait(t));
             }
-            What::PutWaited { .. } => {
-                let step = flow.last_take;
+            What::PutWaited { gave_up, .. } => {
+                let step = if gave_up { flow.closed } else { flow.last_take };
                 flow.writers = flow.writers.saturating_sub(1);
                 self.waited_at_stream(id, t, stream, step);
             }
@@ -70,11 +70,16 @@ impl Walk<'_> {
 
     /// Ends a wait of the thread, which lasted until another thread had done a step.
     fn waited_at_stream(&mut self, id: usize, t: u64, stream: Address, step: Option<u32>) {
-        if !matches!(self.states[id].mode, Mode::QueueWait(_)) {
+        let Mode::QueueWait(since) = self.states[id].mode else {
             self.replayability.unmatched_waits += 1;
             return self.gap(id, t);
-        }
+        };
         self.resume(id, t, Mode::Running);
+        if step.is_none() && !Stream::is_kernels(stream) {
+            // At a queue between processes the thread gave up, or waited for a process that is not recorded.
+            self.threads[id].track.push(Raw::Away(t - since));
+            self.replayability.expired_waits += 1;
+        }
         self.wait_for(id, stream, step);
     }
 

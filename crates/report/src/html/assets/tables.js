@@ -204,11 +204,11 @@ function openmpTables(report) {
 // The threads at one side of a queue that waited, the one with the most waiting first; the tip lists the places.
 function queueWaiters(report, side) {
   const waiters = side.threads.filter((user) => user.waited_ns);
-  if (!waiters.length) return "–";
+  if (!waiters.length && !side.elsewhere) return "–";
   const name = (user) => report.threads[user.thread]?.name ?? String(user.thread);
   const more = waiters.length > 2 ? ` and ${waiters.length - 2} more` : "";
   const tip = [...side.threads.map((user) => `${name(user)}: ${user.items} items, waited ${duration(user.waited_ns)}`), ...side.places.map((place) => `at ${place.name}: ${duration(place.waited_ns)}`)];
-  return withTip(make("span", {}, waiters.slice(0, 2).map(name).join(", ") + more), tip.join("\n"));
+  return withTip(make("span", {}, [...waiters.slice(0, 2).map(name), ...(side.elsewhere ? ["a process outside of the recording"] : [])].join(", ") + more), tip.join("\n"));
 }
 
 function queueTable(report) {
