@@ -44,7 +44,7 @@ impl Setup {
 }
 
 /// The result of a run.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Ran {
     /// The time at which the last thread ended, or the limit.
     pub time: Cycles,
@@ -71,6 +71,9 @@ pub struct Ran {
     /// The number of steps that threads had begun, of all
     /// [`Program::steps`](crate::program::Program::steps).
     pub done: u64,
+    /// The holds in which a thread only worked, and which interrupts of the simulated machine stretched:
+    /// by how many cycles each.
+    pub interrupts: Vec<u64>,
     /// The number of operations of all simulated threads, by which the simulation's speed is
     /// measured.
     pub operations: u64,

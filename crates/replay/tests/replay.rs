@@ -176,6 +176,19 @@ fn a_prediction_is_what_the_other_lock_does() {
     assert!((predicted / measured - 1.0).abs() < 0.08, "{predicted} predicted, {measured} measured");
 }
 
+/// Interrupts of the clock stretch some holds of the recording. The replay has the clock as well, so that
+/// holds would be stretched twice as often if the recorded stalls were drawn too.
+#[test]
+fn interrupts_of_the_machine_are_no_stalls_to_draw() {
+    let chip = chip(&["core.count=2", "os.tick=50000", "os.tick_cost=12000", "noise.start=0"]);
+    let (trace, _) = record(&chip, Work { threads: 2, rounds: 4000, think: 1200, critical: 800, ..BUSY }, 1);
+    let recorded = compile(&trace, &chip, Probes::Subtracted).stalls.cycles.len();
+    let prediction = predict(&trace, &chip, &ask(&[], 3), &|| {}).unwrap();
+    let note = prediction.notes.iter().find(|note| note.contains("of these are interrupts")).expect("a note");
+    let made: usize = note.split(": ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
+    assert!(recorded > 100 && made * 10 > recorded * 9, "{recorded} stalls: {note}");
+}
+
 #[test]
 fn a_replay_that_fails_costs_its_own_row() {
     // Errors are put into rows by hand, because no trace gives a program that fails under only some

@@ -267,6 +267,12 @@ pub fn cpu_time() -> Cycles {
     Cycles(guest(|thread| counted.map(|reason| thread.stats.times[reason as usize]).sum()).unwrap_or(0))
 }
 
+/// The time for which the calling thread has been in the kernel so far: its system calls, and the
+/// handlers of interrupts that came while it had a CPU.
+pub fn kernel_time() -> Cycles {
+    Cycles(guest(|thread| thread.stats.times[Reason::Kernel as usize]).unwrap_or(0))
+}
+
 /// The offset of a guest address in guest memory, which is the same in every run.
 pub fn offset_of<T>(at: *const T) -> u64 {
     offset(at.addr()) as u64

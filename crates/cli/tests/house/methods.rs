@@ -17,7 +17,7 @@ const DOOR: (&str, &str) = ("engine/current.rs", "CURRENT");
 /// The entry that gives the whole engine, and the number of its calls: fewer than 100.
 const WHOLE: (&str, usize) = ("with", 94);
 /// The entries that give one part of the engine, and the number of their calls.
-const PARTS: (&[&str], usize) = (&["own", "guest", "memory", "chip", "devices"], 101);
+const PARTS: (&[&str], usize) = (&["own", "guest", "memory", "chip", "devices"], 102);
 
 /// The sources of a crate as tokens, without what is built for tests only.
 type Sources<'a> = BTreeMap<&'a str, Vec<Token<'a>>>;

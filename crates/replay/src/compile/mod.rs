@@ -39,7 +39,7 @@ pub(crate) mod rounds;
 mod scale;
 mod semaphores;
 mod served;
-mod stalls;
+pub(crate) mod stalls;
 mod stores;
 mod streams;
 mod thread;
@@ -133,7 +133,6 @@ pub fn compile_served(trace: &Trace, chip: &Chip, (probes, work): (Probes, Work)
     rounds::drop_sleepers(&mut threads, &background, in_cycles);
     notes.extend(grounds.notes());
     let stalls = Stalls { holds: walked.objects.locks.iter().map(|lock| lock.acquisitions).sum(), cycles: stalled };
-    notes.extend(stalls::note(&stalls, chip));
     notes.extend(affinities.notes());
     notes.extend(shared_out(&stores).into_iter().chain(rounds::notes(trace, &background, &threads)));
     let around = around(std::mem::take(&mut walked.around), &scale, probes);

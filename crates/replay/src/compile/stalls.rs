@@ -9,9 +9,6 @@
 //! with the probability that a recorded hold stalled, by the excess of one of the stalled holds.
 
 use super::holds::{Holds, grouped};
-use crate::program::Stalls;
-use baton_chip::Chip;
-use baton_units::Cycles;
 
 /// A hold counts as stalled only if it exceeds its usual length by more than this many nanoseconds.
 pub(crate) const LEAST_NS: f64 = 1000.0;
@@ -41,20 +38,6 @@ fn of(mut ticks: Vec<u64>, least: u64) -> Usual {
     ticks.sort_unstable();
     let (median, high) = (ticks[ticks.len() / 2], ticks[ticks.len() - 1 - ticks.len() / 20]);
     Usual { ticks: median, most: median.saturating_add(least.max(5 * (high - median))) }
-}
-
-/// Returns the note about stalls in a prediction, if there are stalls.
-pub(crate) fn note(stalls: &Stalls, chip: &Chip) -> Option<String> {
-    let longest = chip.core.clock.nanos(Cycles(*stalls.cycles.iter().max()?)).0;
-    let share = stalls.cycles.len() as f64 / stalls.holds.max(1) as f64;
-    Some(format!(
-        "{} of {} holds lasted more than a microsecond beyond their usual length, up to {:.1} µs: each seed draws these anew \
-         at other places ({:.2} in a thousand holds)",
-        stalls.cycles.len(),
-        stalls.holds,
-        longest as f64 * 1e-3,
-        share * 1e3
-    ))
 }
 
 #[cfg(test)]

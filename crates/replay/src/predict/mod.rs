@@ -7,11 +7,13 @@
 //! | `prediction` | the form of a prediction |
 //! | `conclusion` | a prediction from the runs |
 //! | `unexplained` | waits that a replay cannot follow |
+//! | `stalls` | recorded stalls that the simulated machine makes itself |
 //! | `outcomes` | how the runs of a row differ |
 
 mod conclusion;
 mod outcomes;
 mod prediction;
+mod stalls;
 mod unexplained;
 
 pub use conclusion::{MOST_NOT_REPLAYABLE, conclude};
@@ -170,8 +172,9 @@ pub fn run_all(trace: &Trace, chip: &Chip, ask: &Ask, done: &(dyn Fn() + Sync)) 
     let checked = runs.of(&kept, &unchanged, limit);
     let check = conclusion::check_of(&kept, chip, &checked);
     drop(kept);
-    let (program, notes) = unrecorded(trace, chip, ask.threads, &lives)?;
-    let program = Arc::new(program);
+    let (program, mut notes) = unrecorded(trace, chip, ask.threads, &lives)?;
+    let (program, note) = runs.with_stalls_to_draw(program, unchanged[0], limit);
+    notes.extend(note);
     let on = |change: &Change| Ok::<_, PredictError>(change.on(&program)?.over(&none));
     let changes: Vec<Changes> = ask.changes.iter().map(on).collect::<Result<_, _>>()?;
     let base = runs.of(&program, &unchanged, limit);
@@ -267,6 +270,25 @@ impl Runs<'_> {
             ran
         });
         ran.collect()
+    }
+
+    /// Returns the program without the stalls that the simulated machine makes itself, as a run of the
+    /// recorded lock shows, and the note about stalls.
+    fn with_stalls_to_draw(&self, mut program: Program, own: Arm<'_>, limit: Cycles) -> (Arc<Program>, Option<String>) {
+        let recorded = std::mem::take(&mut program.stalls);
+        let mut program = Arc::new(program);
+        let clock = own.chip(*self.seeds.start()).core.clock;
+        let mut drawn = recorded.clone();
+        if !recorded.cycles.is_empty() {
+            let setup =
+                Setup { seed: *self.seeds.start(), limit: Some(limit), ..Setup::new(own.choice.clone(), self.cpus) };
+            if let Ok(ran) = run_freely(&program, own, &setup, limit) {
+                drawn = stalls::without(&recorded, &ran.interrupts, clock);
+            }
+        }
+        let note = stalls::note(&recorded, &drawn, clock);
+        Arc::make_mut(&mut program).stalls = drawn;
+        (program, note)
     }
 }
 

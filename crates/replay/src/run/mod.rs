@@ -9,6 +9,7 @@
 //! | [`passages`] | queues in the place of recorded ones |
 //! | [`notices`] | what the scheduling policy is told of locks and barriers |
 //! | [`look`] | where in its loop a background thread looks whether it is to end |
+//! | [`stalls`] | stalls of holds: drawn ones, and interrupts of the simulated machine |
 //! | [`account`] | blocked time, critical sections and competition overhead, while they happen |
 
 mod account;
@@ -18,6 +19,7 @@ mod mixed;
 mod notices;
 mod objects;
 mod passages;
+mod stalls;
 mod world;
 
 pub use crate::ran::{Choice, Ran, RunError, Setup, Totals};
@@ -135,7 +137,7 @@ impl TryVisitor<Simulated> for ReplayRun<'_> {
         };
         let outcome = simulation.run().map_err(stuck);
         let totals = outcome.as_ref().map(|outcome| shared.totals(outcome.cycles)).unwrap_or_default();
-        let (done, over) = (shared.done(), shared.over());
+        let (done, over, interrupts) = (shared.done(), shared.over(), shared.interrupted.take());
         // Drops the program's objects inside the simulation, where they were created.
         simulation.outside(|| drop(shared));
         let outcome = outcome?;
@@ -158,6 +160,7 @@ impl TryVisitor<Simulated> for ReplayRun<'_> {
             placed: placed(&outcome),
             in_order: changes.in_order,
             done,
+            interrupts,
             operations: outcome.guest_operations,
         };
         Ok((ran, simulation.into_trace()))

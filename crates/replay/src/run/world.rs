@@ -7,6 +7,7 @@ use super::mixed::{Make, Stands};
 use super::notices::{Named, tell};
 use super::objects::{RwLock, SpinLock, WAIT, token_post, token_wait};
 use super::passages::{self, Passages};
+use super::stalls::{self, Hold, Interrupted};
 use crate::change::{Changed, Changes};
 use crate::program::{Around, End, LockSpec, Op, Ops, Program, Script, Turns};
 use crate::ran::{RunError, Setup, Totals};
@@ -52,9 +53,8 @@ pub(crate) struct Alone<T>(pub(crate) T);
 
 pub(crate) struct World<L> {
     program: Arc<Program>,
-    wait: Wait,
-    cpus: u32,
-    seed: u64,
+    /// The run's settings, of which `cpus` is at least one.
+    setup: Setup,
     /// The program's locks by their numbers, followed by the further parts of split locks.
     locks: Vec<Guarded<L>>,
     changes: Changes,
@@ -79,6 +79,7 @@ pub(crate) struct World<L> {
     over: HostCell<Option<Cycles>>,
     /// The number of steps that the guests have begun.
     done: HostCell<u64>,
+    pub(crate) interrupted: Interrupted,
 }
 
 impl<L: TryLock<Simulated>> Guarded<L> {
@@ -134,6 +135,8 @@ struct Held {
     mode: Mode,
     /// The token that the lock's release needs.
     token: usize,
+    /// What is known of the hold as long as the guest does nothing but work in it.
+    hold: Option<Hold>,
 }
 
 /// Returns the guest memory, in bytes, that the program's objects need, with room for queue nodes
@@ -175,9 +178,7 @@ impl<L: TryLock<Simulated>> World<L> {
         }
         Ok(Rc::new(World {
             passages,
-            wait: setup.choice.wait,
-            cpus: setup.cpus.max(1),
-            seed: setup.seed,
+            setup: Setup { cpus: setup.cpus.max(1), ..setup.clone() },
             books: RefCell::new(vec![Book::new(); locks.len()]),
             locks,
             changes: changes.clone(),
@@ -193,6 +194,7 @@ impl<L: TryLock<Simulated>> World<L> {
             left: HostCell::new(program.threads.iter().filter(|script| !is_background(script)).count()),
             over: HostCell::new(None),
             done: HostCell::new(0),
+            interrupted: Interrupted::default(),
             program,
         }))
     }
@@ -200,7 +202,7 @@ impl<L: TryLock<Simulated>> World<L> {
     /// Returns how to start the thread: its name, its CPUs, and after how many cycles.
     pub(crate) fn spawn(&self, thread: u32, after: Cycles) -> Spawn {
         let script = &self.program.threads[thread as usize];
-        let cpus: BTreeSet<u32> = script.cpus.iter().map(|rank| rank % self.cpus).collect();
+        let cpus: BTreeSet<u32> = script.cpus.iter().map(|rank| rank % self.setup.cpus).collect();
         Spawn { name: script.name.clone(), cpus: cpus.into_iter().map(CpuId).collect(), after, ..Spawn::default() }
     }
 
@@ -213,7 +215,7 @@ impl<L: TryLock<Simulated>> World<L> {
     pub(crate) fn body(self: &Rc<Self>, thread: u32) -> impl FnOnce() + 'static {
         let world = self.clone();
         move || {
-            let draws = world.seed.rotate_left(32) ^ u64::from(thread);
+            let draws = world.setup.seed.rotate_left(32) ^ u64::from(thread);
             // Choices at changed locks use a random stream of their own, so that a change does not
             // alter the stalls.
             let mut guest = Following { thread, held: Vec::new(), draws, change_draws: !draws };
@@ -287,6 +289,10 @@ impl<L: TryLock<Simulated>> World<L> {
 
     fn follow(self: &Rc<Self>, op: Op, guest: &mut Following) {
         self.done.set(self.done.get() + 1);
+        // A hold with another step than work inside, or with another lock, tells nothing of interrupts.
+        if !matches!(op, Op::Work(_)) && guest.held.len() > usize::from(matches!(op, Op::Unlock(_))) {
+            guest.held.iter_mut().for_each(|held| held.hold = None);
+        }
         match op {
             Op::Work(cycles) => match self.changed(cycles, guest) {
                 0 if cycles != 0 => {}
@@ -298,12 +304,15 @@ impl<L: TryLock<Simulated>> World<L> {
             },
             Op::Lock(lock) => {
                 let (at, mode) = self.choose(lock, &mut guest.change_draws);
-                guest.held.push(Held { lock, at, mode, token: self.lock(at, mode, guest.thread) });
+                let token = self.lock(at, mode, guest.thread);
+                guest.held.push(Held { lock, at, mode, token, hold: Some(Hold::begins()) });
             }
             Op::Unlock(lock) => {
                 if let Some(at) = guest.held.iter().rposition(|held| held.lock == lock) {
-                    compute(self.stall(&mut guest.draws));
-                    self.unlock(guest.held.swap_remove(at), guest.thread);
+                    compute(stalls::draw(&self.program.stalls, &mut guest.draws));
+                    let held = guest.held.swap_remove(at);
+                    self.interrupted.ends(held.hold);
+                    self.unlock(held, guest.thread);
                 }
             }
             Op::RwLock(lock, exclusive) => self.rwlocks[lock as usize].lock(exclusive),
@@ -339,16 +348,6 @@ impl<L: TryLock<Simulated>> World<L> {
                 }
             }
         }
-    }
-
-    /// Draws the stall of a hold that is about to end; for most holds it is zero.
-    fn stall(&self, draws: &mut u64) -> Cycles {
-        let stalls = &self.program.stalls;
-        if stalls.cycles.is_empty() {
-            return Cycles(0);
-        }
-        let place = (unit(draws) * stalls.holds.max(1) as f64) as usize;
-        Cycles(stalls.cycles.get(place).copied().unwrap_or(0))
     }
 
     /// Takes the store's next item and returns its number; `None` if the store is empty. A thread
@@ -392,7 +391,7 @@ impl<L: TryLock<Simulated>> World<L> {
         tell(LockNotice::Wanted, at, Named::Lock);
         let (token, behind) = match &guarded.lock {
             Served::Replaced(lock) => {
-                let (token, behind) = self.waited_for(|| lock.0.try_lock(), || lock.0.lock(self.wait));
+                let (token, behind) = self.waited_for(|| lock.0.try_lock(), || lock.0.lock(self.setup.choice.wait));
                 (token.to_word(), behind)
             }
             Served::Other(lock, wait) => self.waited_for(|| lock.try_lock(), || lock.lock(*wait)),
@@ -441,7 +440,7 @@ impl<L: TryLock<Simulated>> World<L> {
         match &guarded.lock {
             // SAFETY: this guest's list of held locks had the lock, with this token, and all guests
             // use the run's one wait policy.
-            Served::Replaced(lock) => unsafe { lock.0.unlock(L::Token::from_word(token), self.wait) },
+            Served::Replaced(lock) => unsafe { lock.0.unlock(L::Token::from_word(token), self.setup.choice.wait) },
             // SAFETY: this guest's list of held locks had the lock, with this token, and all guests
             // use the lock's one wait policy.
             Served::Other(lock, wait) => unsafe { lock.unlock(token, *wait) },
@@ -490,7 +489,7 @@ fn compute(cycles: Cycles) {
 }
 
 /// Returns a random number between 0 and 1, by SplitMix64.
-fn unit(state: &mut u64) -> f64 {
+pub(crate) fn unit(state: &mut u64) -> f64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut z = *state;
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
