@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <semaphore.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,14 +16,24 @@ static pthread_cond_t ready = PTHREAD_COND_INITIALIZER;
 static pthread_barrier_t gate;
 static sem_t items;
 
+// How many threads have done what others wait for before they go on, and how many must have. On a busy machine a pause alone may be
+// too short.
+static atomic_int came;
+static int expected;
+
 static void pause_ms(long ms) {
     struct timespec t = {ms / 1000, ms % 1000 * 1000000};
     nanosleep(&t, NULL);
 }
 
+static void pause_until_all_came(long ms) {
+    do pause_ms(ms); while (atomic_load(&came) < expected);
+}
+
 static void both(pthread_mutex_t *first, pthread_mutex_t *second) {
     pthread_mutex_lock(first);
-    pause_ms(40);
+    atomic_fetch_add(&came, 1);
+    pause_until_all_came(40);
     pthread_mutex_lock(second);
     pthread_mutex_unlock(second);
     pthread_mutex_unlock(first);
@@ -39,7 +50,8 @@ static void *timed(void *order) {
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += 60;
     pthread_mutex_lock(first);
-    pause_ms(40);
+    atomic_fetch_add(&came, 1);
+    pause_until_all_came(40);
     pthread_mutex_timedlock(second, &until);
     return NULL;
 }
@@ -48,7 +60,7 @@ static void *ends_with_lock(void *x) { pthread_mutex_lock(&a_lock); return x; }
 static void *takes_a(void *x) { pthread_mutex_lock(&a_lock); return x; }
 
 static void *waiter(void *x) {
-    pause_ms(30);
+    pause_until_all_came(30);
     pthread_mutex_lock(&a_lock);
     pthread_cond_wait(&ready, &a_lock);
     pthread_mutex_unlock(&a_lock);
@@ -59,6 +71,7 @@ static void *waiter(void *x) {
 static void *wakes_up_late(void *x) {
     pthread_mutex_lock(&b_lock);
     pthread_mutex_lock(&a_lock);
+    atomic_fetch_add(&came, 1);
     pthread_cond_wait(&ready, &a_lock);
     return x;
 }
@@ -82,6 +95,9 @@ int main(int argc, char **argv) {
     const char *name = argc > 1 ? argv[1] : "";
 #define IS(x) (strcmp(name, x) == 0)
     pthread_t t = pthread_self();
+    if (IS("both-orders") || IS("deadline") || IS("part") || IS("exits")) expected = 2;
+    if (IS("three")) expected = 3;
+    if (IS("lost") || IS("wake-up")) expected = 1;
     if (IS("both-orders")) { t = start(ab, NULL); start(ba, NULL); }
     if (IS("three")) { t = start(ab, NULL); start(bc, NULL); start(ca, NULL); }
     if (IS("deadline")) { t = start(timed, argv); start(timed, NULL); }
@@ -94,11 +110,12 @@ int main(int argc, char **argv) {
         pthread_mutex_lock(&a_lock);
         pthread_cond_signal(&ready);
         pthread_mutex_unlock(&a_lock);
+        atomic_fetch_add(&came, 1);
     }
     if (IS("never")) t = start(waiter, NULL);
     if (IS("wake-up")) {
         t = start(wakes_up_late, NULL);
-        pause_ms(40);
+        pause_until_all_came(40);
         pthread_mutex_lock(&a_lock);
         pthread_cond_signal(&ready);
         pthread_mutex_lock(&b_lock);
@@ -110,7 +127,7 @@ int main(int argc, char **argv) {
     if (IS("part")) { start(ab, NULL); start(ba, NULL); for (;;) pause_ms(10); }
     if (IS("idle")) { start(waiter, NULL); start(waiter, NULL); for (;;) pause(); }
     if (IS("holder-sleeps")) { pthread_mutex_lock(&a_lock); start(takes_a, NULL); pause_ms(60000); }
-    if (IS("exits")) { start(ab, NULL); start(ba, NULL); pause_ms(300); return 7; }
+    if (IS("exits")) { start(ab, NULL); start(ba, NULL); pause_until_all_came(300); return 7; }
     if (IS("ends")) { pthread_join(start(ab, NULL), NULL); return 0; }
     pthread_join(t, NULL);
     return 0;
