@@ -12,7 +12,7 @@ use crate::thread::Thread;
 use baton_trace::{Address, Stream, Waitable, What, clock};
 use core::sync::atomic::Ordering::Relaxed;
 
-/// What a program says of a queue. `baton-sync` (`api::record`) has the same numbers.
+/// What a program says of a queue. `baton-sync` (`recorder`) has the same numbers.
 pub mod act {
     /// The queue was made; the number is its capacity, or 0.
     pub const MADE: u32 = 0;

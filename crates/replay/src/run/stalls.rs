@@ -12,21 +12,21 @@ pub(crate) struct Interrupted(RefCell<Vec<u64>>);
 
 /// A hold as long as its thread does nothing but work in it.
 #[derive(Clone, Copy)]
-pub(crate) struct Hold {
+pub(crate) struct OnlyWork {
     /// For how long the thread had been in the kernel when the hold began.
     before: Cycles,
 }
 
-impl Hold {
+impl OnlyWork {
     /// A hold of the calling guest begins.
-    pub(crate) fn begins() -> Hold {
-        Hold { before: act::kernel_time() }
+    pub(crate) fn begins() -> OnlyWork {
+        OnlyWork { before: act::kernel_time() }
     }
 }
 
 impl Interrupted {
     /// A hold of the calling guest ends. A thread that only worked was in the kernel for interrupts alone.
-    pub(crate) fn ends(&self, hold: Option<Hold>) {
+    pub(crate) fn ends(&self, hold: Option<OnlyWork>) {
         let Some(hold) = hold else { return };
         let stolen = act::kernel_time() - hold.before;
         if stolen != Cycles(0) {

@@ -7,7 +7,7 @@ use super::mixed::{Make, Stands};
 use super::notices::{Named, tell};
 use super::objects::{RwLock, SpinLock, WAIT, token_post, token_wait};
 use super::passages::{self, Passages};
-use super::stalls::{self, Hold, Interrupted};
+use super::stalls::{self, Interrupted, OnlyWork};
 use crate::change::{Changed, Changes};
 use crate::program::{Around, End, LockSpec, Op, Ops, Program, Script, Turns};
 use crate::ran::{RunError, Setup, Totals};
@@ -136,7 +136,7 @@ struct Held {
     /// The token that the lock's release needs.
     token: usize,
     /// What is known of the hold as long as the guest does nothing but work in it.
-    hold: Option<Hold>,
+    only_work: Option<OnlyWork>,
 }
 
 /// Returns the guest memory, in bytes, that the program's objects need, with room for queue nodes
@@ -291,7 +291,7 @@ impl<L: TryLock<Simulated>> World<L> {
         self.done.set(self.done.get() + 1);
         // A hold with another step than work inside, or with another lock, tells nothing of interrupts.
         if !matches!(op, Op::Work(_)) && guest.held.len() > usize::from(matches!(op, Op::Unlock(_))) {
-            guest.held.iter_mut().for_each(|held| held.hold = None);
+            guest.held.iter_mut().for_each(|held| held.only_work = None);
         }
         match op {
             Op::Work(cycles) => match self.changed(cycles, guest) {
@@ -305,13 +305,13 @@ impl<L: TryLock<Simulated>> World<L> {
             Op::Lock(lock) => {
                 let (at, mode) = self.choose(lock, &mut guest.change_draws);
                 let token = self.lock(at, mode, guest.thread);
-                guest.held.push(Held { lock, at, mode, token, hold: Some(Hold::begins()) });
+                guest.held.push(Held { lock, at, mode, token, only_work: Some(OnlyWork::begins()) });
             }
             Op::Unlock(lock) => {
                 if let Some(at) = guest.held.iter().rposition(|held| held.lock == lock) {
                     compute(stalls::draw(&self.program.stalls, &mut guest.draws));
                     let held = guest.held.swap_remove(at);
-                    self.interrupted.ends(held.hold);
+                    self.interrupted.ends(held.only_work);
                     self.unlock(held, guest.thread);
                 }
             }

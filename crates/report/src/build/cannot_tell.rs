@@ -66,8 +66,8 @@ impl<'a> Unseen<'a> {
         }
     }
 
-    /// Whether most of the unexplained time lies in calls or loops in which the thread may have waited for other
-    /// threads or processes of the program.
+    /// Whether most of the unexplained time lies in calls or loops in which the thread may have waited
+    /// for other threads or processes of the program.
     pub(super) fn may_wait_for_threads(&self) -> bool {
         self.beside > self.share / 2.0
     }

@@ -42,9 +42,7 @@ pub(super) fn on_path(
         let What::Sample { code, micros } = event.what else { continue };
         let process = trace.process_of(event.thread);
         let inside = known.entry((process, code)).or_insert_with(|| {
-            // One more than the sampled address, because `code` expects a return address, which
-            // lies behind an instruction.
-            let frames = names.symbols.code(trace, process, code + 1, event.time);
+            let frames = names.sampled(process, code, event.time);
             let function = function(&frames).unwrap_or_default();
             if function.contains("lll_lock_wait") || function.contains("lll_lock_wake") {
                 return Inside::Any;

@@ -186,12 +186,17 @@ impl Names<'_> {
         (!path.ends_with(&format!("/{symbol}"))).then(|| symbol.to_owned())
     }
 
-    /// The function at a code address, with its source location if that is known. The compiler's function
-    /// for the instruction `pause` is left out.
-    pub(super) fn code_place(&mut self, process: ProcessIndex, code: Address, time: Ticks) -> String {
+    /// The frames at a sampled code address.
+    pub(super) fn sampled(&mut self, process: ProcessIndex, code: Address, time: Ticks) -> Vec<Frame> {
         // One more than the address, because `code` expects a return address, which lies behind an
         // instruction.
-        let mut frames = self.symbols.code(self.trace, process, code + 1, time);
+        self.symbols.code(self.trace, process, code + 1, time)
+    }
+
+    /// The function at a sampled code address, with its source location if that is known. The compiler's function
+    /// for the instruction `pause` is left out.
+    pub(super) fn code_place(&mut self, process: ProcessIndex, code: Address, time: Ticks) -> String {
+        let mut frames = self.sampled(process, code, time);
         frames.retain(|frame| frame.function != "_mm_pause");
         place(&frames).unwrap_or_else(|| format!("{code:#x}"))
     }

@@ -60,8 +60,8 @@ impl Awaited {
 
     /// Marks as [`Doing::Awaited`] the parts of the path in which a thread runs, or is blocked,
     /// between two hand-offs of one object, or while it holds one, while other threads wait at that
-    /// object. Time in which the
-    /// thread is ready and has no CPU, or is blocked in the recorder, is left as it is.
+    /// object. Time in which the thread is ready and has no CPU, or is blocked in the recorder, is left
+    /// as it is.
     pub(super) fn mark(&self, path: Vec<PathSegment>) -> Vec<PathSegment> {
         let mut marked = Vec::with_capacity(path.len());
         let mut from = 0;
