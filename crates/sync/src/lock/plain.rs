@@ -9,7 +9,11 @@
 //! An unlock subtracts one, which frees the lock if no thread waits: two instructions. With a
 //! waiter it leaves `HELD`, and a store frees the lock. A thread that has waited takes the lock as
 //! `AWAITED`, because it cannot know whether it was the only waiter.
+//!
+//! Under a policy that tries before it sleeps, a waiter first makes tries that the word does not
+//! show. An unlock meanwhile wakes no thread, which would cost a system call and find none asleep.
 
+use super::backoff::passed;
 use super::{Counted, LockInfo, Posix, RawLock, TimedLock, TryLock, Waits, ZeroInit};
 use baton_machine::Ordering::{Acquire, Relaxed, Release};
 use baton_machine::{Atomic, Deadline, Machine, Wait, WaitResult};
@@ -24,17 +28,62 @@ pub struct Plain<M: Machine> {
     word: M::Atomic<u32>,
 }
 
+/// Tries that the word does not show, under `adaptive`: as many as in the mutex of Rust's standard
+/// library.
+const TRIES: u32 = 100;
+
+/// Tries between two looks at the clock, in a wait with a deadline.
+const TRIES_A_LOOK: u32 = 64;
+
+/// Returns how many tries a waiter makes that the word does not show, and the policy of the wait
+/// that the word shows.
+fn stages(wait: Wait) -> (u32, Wait) {
+    match wait {
+        Wait::SpinPark(n) => (n, Wait::SpinPark(0)),
+        Wait::Adaptive(_) => (TRIES, wait),
+        _ => (0, wait),
+    }
+}
+
 impl<M: Machine> Plain<M> {
     /// Waits until the lock is taken. Returns `None` if the deadline passed first.
     #[cold]
     fn contend(&self, wait: Wait, deadline: Option<Deadline>) -> Option<()> {
+        let (tries, wait) = stages(wait);
+        // A thread that has not slept took no wake-up from another one.
+        let mut taken = HELD;
         // Acquire: see the last holder's writes, if the lock was free.
-        while self.word.swap(AWAITED, Acquire) != FREE {
+        while !self.tried(tries, taken, deadline) && self.word.swap(AWAITED, Acquire) != FREE {
             if M::wait_while(&self.word, AWAITED, wait, deadline) == WaitResult::Expired {
                 return None;
             }
+            taken = AWAITED;
         }
         Some(())
+    }
+
+    /// Makes up to `tries` tries to take the lock as `taken`, until the word says that a thread
+    /// waits or the deadline passed. Returns whether one took the lock.
+    fn tried(&self, tries: u32, taken: u32, deadline: Option<Deadline>) -> bool {
+        for done in 1..=tries {
+            if done.is_multiple_of(TRIES_A_LOOK) && deadline.is_some_and(passed::<M>) {
+                return false;
+            }
+            // Relaxed: a try that may succeed reads again.
+            match self.word.load(Relaxed) {
+                FREE if self.take(taken) => return true,
+                AWAITED => return false,
+                _ => M::relax(),
+            }
+        }
+        false
+    }
+
+    /// Takes the lock as `taken`, if it is free.
+    #[inline]
+    fn take(&self, taken: u32) -> bool {
+        // Acquire: see the last holder's writes.
+        self.word.compare_exchange(FREE, taken, Acquire, Relaxed).is_ok()
     }
 
     /// Frees the lock after an unlock that found it `AWAITED`, and wakes one waiter.
@@ -98,8 +147,7 @@ unsafe impl<M: Machine> RawLock<M> for Plain<M> {
 unsafe impl<M: Machine> TryLock<M> for Plain<M> {
     #[inline]
     fn try_lock(&self) -> Option<()> {
-        // Acquire: see the last holder's writes.
-        self.word.compare_exchange(FREE, HELD, Acquire, Relaxed).ok().map(drop)
+        self.take(HELD).then_some(())
     }
 }
 
