@@ -30,6 +30,9 @@ int main(void) {
     return 0;
 }"#;
 
+/// Recordings at most: where other programs have the CPUs, the group does not reach its limit.
+const RECORDINGS: u32 = 5;
+
 /// A group whose processes may use a fifth of a CPU. It is removed when the test ends.
 struct Group(PathBuf);
 
@@ -42,11 +45,17 @@ impl Group {
             let group = Group(folder);
             // The folder may lie in a file system that only holds the trees of groups.
             group.0.join("cgroup.procs").exists().then_some(())?;
-            let write = |file: &str, text: &str| std::fs::write(group.0.join(file), text);
-            let old = || write("cpu.cfs_period_us", "50000").and_then(|()| write("cpu.cfs_quota_us", "10000"));
-            write("cpu.max", "10000 50000").or_else(|_| old()).ok()?;
+            group.limit(true).ok()?;
             Some(group)
         })
+    }
+
+    /// Sets the limit, or lifts it. An older kernel has two files for it.
+    fn limit(&self, on: bool) -> std::io::Result<()> {
+        let write = |file: &str, text: &str| std::fs::write(self.0.join(file), text);
+        let [limit, quota] = if on { ["10000 50000", "10000"] } else { ["max", "-1"] };
+        let old = || write("cpu.cfs_period_us", "50000").and_then(|()| write("cpu.cfs_quota_us", quota));
+        write("cpu.max", limit).or_else(|_| old())
     }
 }
 
@@ -75,22 +84,32 @@ fn a_limit_on_the_groups_cpu_time_is_told() {
     let folder = tempfile::tempdir().unwrap();
     let here = folder.path();
     common::compiled(here, "held", PROGRAM, &[]);
-    baton(here, &group, &["profile", "-o", "p", "./held"]);
-    std::fs::write(group.0.join("cpu.max"), "max")
-        .or_else(|_| std::fs::write(group.0.join("cpu.cfs_quota_us"), "-1"))
-        .unwrap();
     let json = |args: &[&str]| serde_json::from_slice::<Value>(&baton(here, &group, args).stdout).expect("JSON alone");
-    let report = json(&["report", "p", "--json"]);
-    assert_eq!(report["limits"]["cpu_limit"]["cpus"], 0.2);
-    let switches = report["run"]["threads"].as_array().is_none() || report["critical_path"]["ready_left_ns"] != 0;
-    if !switches {
+    let recorded = || {
+        group.limit(true).unwrap();
+        baton(here, &group, &["profile", "--force", "-o", "p", "./held"]);
+        group.limit(false).unwrap();
+        let report = json(&["report", "p", "--json"]);
+        assert_eq!(report["limits"]["cpu_limit"]["cpus"], 0.2);
+        report
+    };
+    let mut report = recorded();
+    if report["run"]["threads"].as_array().is_some() && report["critical_path"]["ready_left_ns"] == 0 {
         baton_needs::absent("context switches", "a_limit_on_the_groups_cpu_time_is_told");
         return;
     }
+    let limited = |report: &Value| {
+        let shares = report["verdict"]["shares"].as_array().unwrap();
+        shares.iter().any(|share| share["limit"] == "cpu-limit" && share["share"].as_f64() > Some(0.05))
+    };
+    for _ in 1..RECORDINGS {
+        if limited(&report) {
+            break;
+        }
+        report = recorded();
+    }
     let verdict = &report["verdict"];
-    let shares = verdict["shares"].as_array().unwrap();
-    let share = shares.iter().find(|share| share["limit"] == "cpu-limit").unwrap_or_else(|| panic!("{verdict}"));
-    assert!(share["share"].as_f64() > Some(0.05), "{verdict}");
+    assert!(limited(&report), "{verdict}");
     let gains = verdict["gains"].as_array().unwrap();
     let told = "if the program's group might use more than 0.2 CPUs: at most";
     assert!(gains.iter().any(|gain| gain.as_str().unwrap().starts_with(told)), "{verdict}");
