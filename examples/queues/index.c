@@ -1,7 +1,8 @@
 /* Indexes a folder: one thread finds files, THREADS count the words of files, and the first thread adds the counts up. Paths and
- * counts go through queues. index.cpp and rust/ do the same.
+ * counts go through queues; the user chooses the algorithm of the queue of paths. index.cpp and rust/ do the same.
  *
  *   cc -O2 index.c $(pkg-config --cflags --libs baton) -lpthread -o index && ./index FOLDER [THREADS]
+ *   baton run --queue ring=1024 -- ./index FOLDER [THREADS]
  */
 #define _GNU_SOURCE
 #include <baton.h>
@@ -27,8 +28,7 @@ typedef struct {
     unsigned long files, all;
 } table;
 
-static char *path_places[64];
-static baton_queue paths = BATON_QUEUE_INIT(path_places);
+static baton_choice *paths;
 static table *table_places[4];
 static baton_queue tables = BATON_QUEUE_INIT(table_places);
 
@@ -99,7 +99,7 @@ static void count(table *own, const char *path) {
 
 static void *count_files(void *unused) {
     table *own = new_table();
-    for (char *path; baton_queue_get(&paths, &path) == 0; free(path)) count(own, path);
+    for (char *path; baton_choice_get(paths, &path) == 0; free(path)) count(own, path);
     baton_queue_put(&tables, &own);
     return unused;
 }
@@ -109,12 +109,12 @@ static int found(const char *path, const struct stat *about, int kind, struct FT
     char *copy;
     if (kind != FTW_F || !S_ISREG(about->st_mode)) return 0;
     copy = checked(strdup(path));
-    return baton_queue_put(&paths, &copy);
+    return baton_choice_put(paths, &copy);
 }
 
 static void *find_files(void *folder) {
     if (nftw(folder, found, 16, FTW_PHYS) != 0) failed(folder);
-    baton_queue_close(&paths);
+    baton_choice_close(paths);
     return NULL;
 }
 
@@ -127,6 +127,7 @@ static int by_count(const void *a, const void *b) {
 int main(int argc, char **argv) {
     int threads = argc > 2 ? atoi(argv[2]) : 4;
     if (argc < 2 || threads < 1 || threads > 64) return fputs("usage: index FOLDER [THREADS]\n", stderr), 2;
+    paths = checked(baton_choice_new(BATON_MANY_TO_MANY, sizeof(char *), 64));
     pthread_t finder, counters[64];
     pthread_create(&finder, NULL, find_files, argv[1]);
     for (int i = 0; i < threads; i++) pthread_create(&counters[i], NULL, count_files, NULL);
@@ -143,5 +144,6 @@ int main(int argc, char **argv) {
     printf("%lu files, %lu words, %zu different ones\n", all->files, all->all, all->used);
     qsort(all->words, all->room, sizeof *all->words, by_count);
     for (size_t i = 0; i < 5 && i < all->used; i++) printf("%lu %s\n", all->words[i].count, all->words[i].text);
+    baton_choice_free(paths);
     return status;
 }

@@ -1,8 +1,10 @@
 // Indexes a folder: one thread finds files, THREADS count the words of files, and the first thread adds the counts up. Paths and
-// counts go through queues. index.c and rust/ do the same.
+// counts go through queues; the user chooses the algorithm of the queue of paths. index.c and rust/ do the same.
 //
 //   c++ -O2 -std=c++17 index.cpp $(pkg-config --cflags --libs baton) -lpthread -o index && ./index FOLDER [THREADS]
+//   baton run --queue ring=1024 -- ./index FOLDER [THREADS]
 #include <baton.hpp>
+#include <baton_queues.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -23,7 +25,7 @@ struct table {
     unsigned long files = 0, all = 0;
 };
 
-static baton::queue<fs::path, 64> paths;
+static baton::choice<fs::path> paths(BATON_MANY_TO_MANY, 64);
 static baton::queue<table, 4> tables;
 
 static std::atomic<int> status; // 1 if something could not be read

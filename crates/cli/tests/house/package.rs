@@ -89,13 +89,13 @@ fn programs_are_built_with_the_packages() {
     a_profile_names_the_slow_stage(folder.path(), &target().join("debug/stages"), "stages::main");
     other_queues_are_foretold(folder.path());
     a_profile_shows_other_objects(&target().join("debug/meets"));
-    a_user_chooses_the_queues(&target().join("debug/stages"), &target().join("debug/index"));
 
     build("examples/rust");
     let text = "one two\nthree two one\nfour two";
     let counted = run(Command::new(target().join("debug/words")).arg(text));
     assert_eq!(counted, "3 two\n2 one\n1 four\n");
     a_profile_shows_the_locks(&target().join("debug/words"));
+    a_user_chooses_the_queues(&target());
 }
 
 /// Profiles a program into `out` in a folder. Returns the report.
@@ -208,24 +208,30 @@ pub(crate) fn said(command: &mut Command) -> (Option<i32>, String, String) {
     (output.status.code(), out, error)
 }
 
-/// The sum of the squares of 0 to 9 comes out whatever the two queues are. The queues of `index` cannot be
-/// chosen.
-fn a_user_chooses_the_queues(stages: &Path, index: &Path) {
+/// The sum of the squares of 0 to 9 comes out whatever the two queues of `stages` are. In `index` the
+/// user chooses the queue of paths, which has several receivers. `words` has no such queue.
+fn a_user_chooses_the_queues(target: &Path) {
     let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("a"), "one two").unwrap();
     let baton = common::installed().join("bin/baton");
-    let run = |queue: &str, program: &Path, arguments: &[&str]| {
-        let mut run = Command::new(&baton);
+    let run = |queue: &str, program: &str, arguments: &[&str]| {
+        let (mut run, program) = (Command::new(&baton), target.join("debug").join(program));
         said(run.current_dir(folder.path()).args(["run", "--queue", queue, "--"]).arg(program).args(arguments))
     };
     for queue in KINDS {
-        let (code, out, error) = run(queue, stages, &["10", "1"]);
+        let (code, out, error) = run(queue, "stages", &["10", "1"]);
         assert_eq!((code, out.as_str()), (Some(0), "285\n"), "{error}");
         assert!(error.contains("; 2 queues are as asked"), "{error}");
     }
-    let (code, _, error) = run("ring", index, &[".", "1"]);
+    for (queue, says) in [("ring=1024", "; 1 queue is as asked"), ("spsc", "which the program's queues have (1)")] {
+        let (code, out, error) = run(queue, "index", &[".", "2"]);
+        assert!(code == Some(0) && out.starts_with("1 files, 2 words, 2 different ones\n"), "{out}{error}");
+        assert!(error.contains(says), "{error}");
+    }
+    let (code, _, error) = run("ring", "words", &["one two"]);
     assert!(code == Some(0) && error.contains("made no queue of kind `Choice`"), "{error}");
     for (queue, says) in [("qmd", "lies in a device"), ("rong", "expected spsc, ring"), ("ring=0", "holds 1 to")] {
-        let (code, out, error) = run(queue, stages, &["10", "1"]);
+        let (code, out, error) = run(queue, "stages", &["10", "1"]);
         assert!(code == Some(2) && out.is_empty() && error.contains(says), "{error}");
     }
 }

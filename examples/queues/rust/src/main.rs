@@ -1,9 +1,11 @@
 //! Indexes a folder: one thread finds files, THREADS count the words of files, and the first thread
-//! adds the counts up. Paths and counts go through queues.
+//! adds the counts up. Paths and counts go through queues; the user chooses the algorithm of the
+//! queue of paths.
 //!
 //! `cargo run --release -- FOLDER [THREADS]`
+//! `baton run --queue ring=1024 -- index FOLDER [THREADS]`
 
-use baton_sync::{ManyToOne, OneToMany, Receiver, Sender, queue_of};
+use baton_sync::{Choice, ManyToOne, OneToMany, Receiver, Sender, queue_of};
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -26,7 +28,7 @@ struct Table {
 }
 
 /// Sends the paths of all regular files in a folder and its folders.
-fn find_files(folder: &Path, paths: &mut Sender<PathBuf, OneToMany>) -> std::io::Result<()> {
+fn find_files(folder: &Path, paths: &mut Sender<PathBuf, Choice<OneToMany>>) -> std::io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         let kind = entry.file_type()?;
@@ -40,7 +42,7 @@ fn find_files(folder: &Path, paths: &mut Sender<PathBuf, OneToMany>) -> std::io:
 }
 
 /// Counts the words of files: letters of ASCII, of which upper and lower case are the same.
-fn count_files(paths: Receiver<PathBuf, OneToMany>) -> Table {
+fn count_files(paths: Receiver<PathBuf, Choice<OneToMany>>) -> Table {
     let mut table = Table::default();
     for path in paths {
         let mut text = match fs::read(&path) {
@@ -70,7 +72,7 @@ fn main() -> ExitCode {
         eprintln!("usage: index FOLDER [THREADS]");
         return ExitCode::from(2);
     };
-    let (mut send_paths, paths) = queue_of::<_, OneToMany>(64).expect("64 is a capacity");
+    let (mut send_paths, paths) = queue_of::<_, Choice<OneToMany>>(64).expect("64 is a capacity");
     let (send_tables, tables) = queue_of::<_, ManyToOne>(4).expect("4 is a capacity");
     let mut all = Table::default();
     std::thread::scope(|scope| {
