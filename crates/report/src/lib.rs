@@ -12,6 +12,7 @@ pub mod export;
 pub mod format;
 pub mod html;
 pub mod intervals;
+mod loops;
 pub mod model;
 mod profile;
 pub mod symbols;

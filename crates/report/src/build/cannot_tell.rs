@@ -130,6 +130,13 @@ impl<'a> Unseen<'a> {
         let share = percent(self.share);
         let Some(most) = self.report.critical_path.beside.first() else { return String::new() };
         let at = most.at.as_ref().map_or_else(String::new, |at| format!(" in {at}"));
+        if let Some(instructions) = most.instructions {
+            return format!(
+                "Cannot tell: for {share} of its critical path a thread stays in a loop of {instructions} instructions{at} that goes \
+                 round until another thread writes to a variable. Baton does not see which thread that is: the variable is a \
+                 lock or a flag of the program's own."
+            );
+        }
         match most.call.as_str() {
             call if most.again => format!(
                 "Cannot tell: for {share} of its critical path a thread {}{at} (`{call}`) again and again. It seems to wait there \

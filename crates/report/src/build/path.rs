@@ -3,7 +3,7 @@
 use super::figures::{nanos, places};
 use super::kinds::SHARED;
 use super::names::Names;
-use super::spins::PAUSE;
+use super::spins::{LOOP, PAUSE, Spin};
 use super::vain::{FUTILE, POLLING};
 use crate::model::{self, NestedPart, PathPart, PathStep, SectionTime};
 use baton_trace::analysis::{
@@ -160,17 +160,23 @@ fn parts(
 
 /// The places where the path's thread was blocked while other threads were at work, or waited in a loop. In
 /// the loops of `spins` it spun.
-pub(super) fn beside(names: &mut Names, path: &CriticalPath, spins: Vec<(String, Ticks)>) -> Vec<model::Beside> {
+pub(super) fn beside(names: &mut Names, path: &CriticalPath, spins: Vec<(Spin, Ticks)>) -> Vec<model::Beside> {
     let clock = &names.trace.clock;
     let mut one = |from: &analysis::Beside| model::Beside {
         call: from.call.to_owned(),
         again: from.again,
+        instructions: None,
         at: names.site_place(from.process, from.site),
         total_ns: nanos(clock, from.time),
     };
     let mut all: Vec<_> = path.beside.iter().map(&mut one).collect();
-    let spin =
-        |(at, time)| model::Beside { call: PAUSE.to_owned(), again: true, at: Some(at), total_ns: nanos(clock, time) };
+    let spin = |(Spin { at, instructions }, time): (Spin, Ticks)| model::Beside {
+        call: if instructions.is_some() { LOOP } else { PAUSE }.to_owned(),
+        again: true,
+        instructions,
+        at: Some(at),
+        total_ns: nanos(clock, time),
+    };
     all.extend(spins.into_iter().map(spin));
     all.sort_by_key(|one| Reverse(one.total_ns));
     all

@@ -1,15 +1,18 @@
 //! Time of the critical path in loops that spin: a lock or a flag of the program's own makes a thread run in a
 //! loop until a variable changes, which leaves no event. The recording samples where threads run. A
 //! sample lies in such a loop if the instruction `pause` is beside it, by which loops spare the CPU
-//! while they spin. A loop without that instruction looks like work.
+//! while they spin, or if its instructions show a loop that only another thread can end
+//! ([`crate::loops`]).
 //!
 //! If a thread does nothing that is recorded, the recording has samples of the first part of its work
 //! only. So the share of a thread's samples outside of waits that lie in such loops counts for all time
 //! in which the path runs along the thread.
 
 use super::names::Names;
+use crate::loops::Waits;
 use baton_trace::analysis::{CriticalPath, Doing};
 use baton_trace::{Address, Kinds, ProcessIndex, ThreadIndex, Ticks, Trace, What};
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// The fewest samples of a thread that tell what it does.
@@ -18,26 +21,64 @@ const LEAST: u64 = 16;
 /// A place with less than 1/`LITTLE` of the path's time is left out.
 const LITTLE: u64 = 50;
 
-/// What stands in the place of a call's name.
-pub(super) const PAUSE: &str = "pause";
+/// The most addresses without `pause` beside them whose code is looked at, those with most samples.
+const LOOKS: usize = 128;
 
-/// For each sampled address of code that lies in a loop that spins, the loop's place.
-type Places = BTreeMap<(ProcessIndex, Address), String>;
+/// What stands in the place of a call's name: loops with the instruction `pause`, and others.
+pub(super) const PAUSE: &str = "pause";
+pub(super) const LOOP: &str = "loop";
+
+/// A loop that spins.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Spin {
+    /// The place in the code.
+    pub(super) at: String,
+    /// Number of instructions of a turn; `None` for a loop that was told by the instruction `pause`.
+    pub(super) instructions: Option<u32>,
+}
+
+/// An address of code in a process.
+type Place = (ProcessIndex, Address);
+
+/// The loop in which an address lies.
+#[derive(Clone)]
+struct Within {
+    spin: Spin,
+    /// Whether the address lies in a function that the loop calls, and others may call, too.
+    called: bool,
+}
 
 #[derive(Default)]
 struct Sampled {
     /// Number of waits that the thread is in.
     waits: u32,
     all: u64,
-    /// Samples in loops, by the loop's place.
-    spins: BTreeMap<String, u64>,
+    /// Samples in loops.
+    spins: BTreeMap<Spin, u64>,
+    /// Samples in functions that loops call.
+    called: BTreeMap<Spin, u64>,
 }
 
-/// Returns the places on the path where threads spin, with the path's time there. A program of one thread
+impl Sampled {
+    /// The samples in each loop. Samples in functions that a loop calls count for a thread that was found in
+    /// the loop itself.
+    fn in_loops(self) -> impl Iterator<Item = (Spin, u64)> {
+        let called = self.called;
+        self.spins.into_iter().map(move |(spin, count)| {
+            let more = called.get(&spin).copied().unwrap_or_default();
+            (spin, count + more)
+        })
+    }
+}
+
+/// Returns the loops on the path in which threads spin, with the path's time there. A program of one thread
 /// has none.
-pub(super) fn on_path(names: &mut Names, trace: &Trace, path: &CriticalPath) -> Vec<(String, Ticks)> {
+pub(super) fn on_path(names: &mut Names, trace: &Trace, path: &CriticalPath) -> Vec<(Spin, Ticks)> {
+    if trace.threads.len() < 2 {
+        return Vec::new();
+    }
     let places = places(names, trace);
-    if places.is_empty() || trace.threads.len() < 2 {
+    if places.is_empty() {
         return Vec::new();
     }
     let mut threads: BTreeMap<ThreadIndex, Sampled> = BTreeMap::new();
@@ -46,8 +87,9 @@ pub(super) fn on_path(names: &mut Names, trace: &Trace, path: &CriticalPath) -> 
         match (event.what, event.what.wait_edge()) {
             (What::Sample { code, .. }, _) if sampled.waits == 0 => {
                 sampled.all += 1;
-                if let Some(place) = places.get(&(trace.process_of(event.thread), code)) {
-                    *sampled.spins.entry(place.clone()).or_default() += 1;
+                if let Some(Within { spin, called }) = places.get(&(trace.process_of(event.thread), code)) {
+                    let counts = if *called { &mut sampled.called } else { &mut sampled.spins };
+                    *counts.entry(spin.clone()).or_default() += 1;
                 }
             }
             (_, Some(true)) => sampled.waits += 1,
@@ -55,28 +97,61 @@ pub(super) fn on_path(names: &mut Names, trace: &Trace, path: &CriticalPath) -> 
             _ => {}
         }
     }
-    let mut times: BTreeMap<String, Ticks> = BTreeMap::new();
+    let mut times: BTreeMap<Spin, Ticks> = BTreeMap::new();
     for (thread, sampled) in threads.into_iter().filter(|(_, sampled)| sampled.all >= LEAST) {
         let along = path.segments.iter().filter(|s| s.thread == thread && s.doing == Doing::Running);
         let running: Ticks = along.map(|s| s.end.since(s.begin)).sum();
-        for (place, count) in sampled.spins {
-            let time = u128::from(running.0) * u128::from(count) / u128::from(sampled.all);
-            *times.entry(place).or_default() += Ticks(time as u64);
+        let all = u128::from(sampled.all);
+        for (spin, count) in sampled.in_loops() {
+            *times.entry(spin).or_default() += Ticks((u128::from(running.0) * u128::from(count) / all) as u64);
         }
     }
     let length = path.time(|_| true).0;
     times.into_iter().filter(|(_, time)| time.0 > length / LITTLE).collect()
 }
 
-fn places(names: &mut Names, trace: &Trace) -> Places {
-    let mut known: BTreeMap<(ProcessIndex, Address), Option<String>> = BTreeMap::new();
+/// The loops in which sampled addresses lie.
+fn places(names: &mut Names, trace: &Trace) -> BTreeMap<Place, Within> {
+    let mut places = BTreeMap::new();
+    let mut others: Vec<(Place, Ticks, u32)> = Vec::new();
+    for (place, (count, time)) in sampled(trace) {
+        let (process, code) = place;
+        match names.symbols.spins(trace, process, code, time) {
+            true => {
+                let spin = Spin { at: names.code_place(process, code, time), instructions: None };
+                places.insert(place, Within { spin, called: false });
+            }
+            false => others.push((place, time, count)),
+        }
+    }
+    others.sort_by_key(|(place, _, count)| (Reverse(*count), *place));
+    let mut loops: Vec<(ProcessIndex, Waits, Spin)> = Vec::new();
+    for ((process, code), time, _) in others.iter().take(LOOKS) {
+        let Some(waits) = names.symbols.waits_at(trace, *process, *code, *time) else { continue };
+        // A loop that can be gone through in several ways is one loop.
+        let known = loops.iter().find(|(of, one, _)| (*of, one.begin) == (*process, waits.begin));
+        let spin = known.map(|(.., spin)| spin.clone()).unwrap_or_else(|| Spin {
+            at: names.code_place(*process, waits.begin, *time),
+            instructions: Some(waits.instructions as u32),
+        });
+        places.insert((*process, *code), Within { spin: spin.clone(), called: false });
+        loops.push((*process, waits, spin));
+    }
+    for (place, ..) in others {
+        let within = loops.iter().find(|(process, waits, _)| *process == place.0 && waits.code.contains(&place.1));
+        if let Some((.., spin)) = within {
+            places.entry(place).or_insert_with(|| Within { spin: spin.clone(), called: true });
+        }
+    }
+    places
+}
+
+/// The sampled addresses, with the number of samples and the time of the first one.
+fn sampled(trace: &Trace) -> BTreeMap<Place, (u32, Ticks)> {
+    let mut sampled = BTreeMap::new();
     for event in trace.events_of(Kinds::SAMPLES) {
         let What::Sample { code, .. } = event.what else { continue };
-        let process = trace.process_of(event.thread);
-        known.entry((process, code)).or_insert_with(|| {
-            let spins = names.symbols.spins(trace, process, code, event.time);
-            spins.then(|| names.code_place(process, code, event.time))
-        });
+        sampled.entry((trace.process_of(event.thread), code)).or_insert((0, event.time)).0 += 1;
     }
-    known.into_iter().filter_map(|(code, place)| Some((code, place?))).collect()
+    sampled
 }

@@ -45,12 +45,16 @@ pub struct CriticalPath {
 /// A place where the path's thread was blocked while other threads were at work, or waited in a loop.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Beside {
-    /// The call: the name of the C function; `pause` for a loop that spins.
+    /// The call: the name of the C function; `pause` for a loop that spins with that instruction, `loop` for
+    /// another one that spins.
     pub call: String,
     /// Whether the thread made the call again and again, with hardly anything in between: a loop that
     /// yields the CPU, naps, or spins.
     #[serde(default)]
     pub again: bool,
+    /// Number of instructions of a turn of a `loop`; `null` for calls.
+    #[serde(default)]
+    pub instructions: Option<u32>,
     /// The place in the code, if it is known.
     pub at: Option<String>,
     /// The path's time there.

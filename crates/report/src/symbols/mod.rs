@@ -16,6 +16,7 @@ pub use frame::Frame;
 pub(crate) use frame::{is_wrapper, own};
 pub use object_file::Unreadable;
 
+use crate::loops::{self, Waits};
 use baton_trace::{Address, Module, ProcessIndex, SiteId, Ticks, Trace};
 use object_file::ObjectFile;
 use std::collections::BTreeMap;
@@ -74,9 +75,24 @@ impl Symbols {
         const PAUSE: [u8; 2] = [0xf3, 0x90];
         const NEAR: u64 = 16;
         let Some(module) = trace.module(process, address, time) else { return false };
-        let in_file = address.wrapping_sub(module.bias);
-        let range = in_file.saturating_sub(NEAR)..in_file.saturating_add(NEAR + 2);
-        self.open(module).as_ref().is_ok_and(|file| file.instructions(range).windows(2).any(|two| two == PAUSE))
+        let begin = address.wrapping_sub(module.bias).saturating_sub(NEAR);
+        self.open(module)
+            .as_ref()
+            .is_ok_and(|file| file.unchanging(begin, 2 * NEAR + 2).windows(2).any(|two| two == PAUSE))
+    }
+
+    /// The loop in which a thread waits that is at an address; `None` if the thread works there, or the code is
+    /// not known.
+    pub(crate) fn waits_at(
+        &mut self,
+        trace: &Trace,
+        process: ProcessIndex,
+        address: Address,
+        time: Ticks,
+    ) -> Option<Waits> {
+        let module = trace.module(process, address, time)?;
+        let waits = loops::waits_at(self.open(module).as_ref().ok()?, address.wrapping_sub(module.bias))?;
+        Some(waits.moved(module.bias))
     }
 
     /// A code address as its object file has it, `app+0x1234`; `None` if no file was loaded there.

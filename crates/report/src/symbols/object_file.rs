@@ -2,11 +2,18 @@
 
 use super::demangle::demangle;
 use super::frame::Frame;
+use crate::loops::Code;
 use addr2line::Loader;
 use object::{Object, ObjectSection, ObjectSymbol, SectionKind, SymbolKind};
 use std::cell::OnceCell;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+
+impl Code for ObjectFile {
+    fn bytes(&self, address: u64, most: u64) -> &[u8] {
+        self.unchanging(address, most)
+    }
+}
 
 /// The reason why an object file cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,8 +48,9 @@ struct Global {
 pub(super) struct ObjectFile {
     path: PathBuf,
     code: Loader,
-    /// The sections with code, by the addresses at which they begin; read when first asked for.
-    instructions: OnceCell<Vec<(u64, Vec<u8>)>>,
+    /// The sections with code and constants, by the addresses at which they begin; read when first asked
+    /// for.
+    unchanging: OnceCell<Vec<(u64, Vec<u8>)>>,
     /// Debug information from a separate file, if the file itself has none.
     debug: Option<Loader>,
     globals: Vec<Global>,
@@ -76,7 +84,7 @@ impl ObjectFile {
             (a.start, std::cmp::Reverse(a.size), &a.name).cmp(&(b.start, std::cmp::Reverse(b.size), &b.name))
         });
         globals.dedup_by_key(|g| (g.start, g.size));
-        Ok(ObjectFile { path: path.to_owned(), code, instructions: OnceCell::new(), debug, globals, has_lines })
+        Ok(ObjectFile { path: path.to_owned(), code, unchanging: OnceCell::new(), debug, globals, has_lines })
     }
 
     /// The functions at an address of the file, innermost first. There are several where calls were
@@ -105,17 +113,12 @@ impl ObjectFile {
         frames
     }
 
-    /// The bytes of code in a range of addresses, as far as one section has them.
-    pub(super) fn instructions(&self, range: Range<u64>) -> &[u8] {
-        let sections = self.instructions.get_or_init(|| read_instructions(&self.path).unwrap_or_default());
-        let found = sections.iter().find(|(start, bytes)| {
-            let end = start.saturating_add(bytes.len() as u64);
-            *start < range.end && range.start < end
-        });
-        found.map_or(&[], |(start, bytes)| {
-            let within = |address: u64| (address.saturating_sub(*start) as usize).min(bytes.len());
-            &bytes[within(range.start)..within(range.end)]
-        })
+    /// The bytes of code or constants from an address on, at most `most`, as far as one section has them.
+    pub(super) fn unchanging(&self, address: u64, most: u64) -> &[u8] {
+        let sections = self.unchanging.get_or_init(|| read_unchanging(&self.path).unwrap_or_default());
+        let after = |(start, bytes): &(u64, Vec<u8>)| address.checked_sub(*start).filter(|at| *at < bytes.len() as u64);
+        let found = sections.iter().find_map(|section| Some((&section.1, after(section)? as usize)));
+        found.map_or(&[], |(bytes, at)| &bytes[at..bytes.len().min(at.saturating_add(most as usize))])
     }
 
     /// The code ranges that belong to one source line each, if there is debug information.
@@ -136,11 +139,12 @@ impl ObjectFile {
     }
 }
 
-fn read_instructions(path: &Path) -> Option<Vec<(u64, Vec<u8>)>> {
+fn read_unchanging(path: &Path) -> Option<Vec<(u64, Vec<u8>)>> {
     let bytes = std::fs::read(path).ok()?;
     let file = object::File::parse(&*bytes).ok()?;
-    let code = file.sections().filter(|section| section.kind() == SectionKind::Text);
-    Some(code.filter_map(|section| Some((section.address(), section.data().ok()?.to_vec()))).collect())
+    let unchanging = |kind| matches!(kind, SectionKind::Text | SectionKind::ReadOnlyData | SectionKind::ReadOnlyString);
+    let sections = file.sections().filter(|section| unchanging(section.kind()));
+    Some(sections.filter_map(|section| Some((section.address(), section.data().ok()?.to_vec()))).collect())
 }
 
 fn has_lines(file: &object::File) -> bool {

@@ -18,6 +18,7 @@ use super::retaken::{Hold, Retaken};
 use super::segment::{Doing, PathSegment};
 use crate::clock::Ticks;
 use crate::event::{Event, ThreadIndex};
+use crate::process::ProcessIndex;
 use std::collections::BTreeMap;
 
 /// Objects without a known holder, and the threads that wait there.
@@ -26,14 +27,15 @@ pub(super) struct Awaited {
     /// For each such object, the intervals in which any thread waited there.
     waits: BTreeMap<ObjectId, Vec<(Ticks, Ticks)>>,
     retaken: Retaken,
-    /// What `retaken` has found.
+    /// What `retaken` has found: holds, and semaphores that count as another one.
     holds: BTreeMap<ThreadIndex, Vec<Hold>>,
+    same: BTreeMap<ObjectId, ObjectId>,
 }
 
 impl Awaited {
-    /// Follows an event, which concerns `object`.
-    pub(super) fn step(&mut self, event: &Event, object: Option<ObjectId>) {
-        self.retaken.step(event, object);
+    /// Follows an event of a process, which concerns `object`.
+    pub(super) fn step(&mut self, event: &Event, process: ProcessIndex, object: Option<ObjectId>) {
+        self.retaken.step(event, process, object);
     }
 
     /// Adds a wait.
@@ -45,6 +47,12 @@ impl Awaited {
 
     /// Sorts each object's waits, merges those that overlap, and finds the holds meanwhile.
     pub(super) fn settle(&mut self) {
+        let retaken = std::mem::take(&mut self.retaken);
+        self.same = retaken.same().clone();
+        for (object, first) in self.same.iter().filter(|(object, first)| object != first) {
+            let waits = self.waits.remove(object).unwrap_or_default();
+            self.waits.entry(*first).or_default().extend(waits);
+        }
         for waits in self.waits.values_mut() {
             waits.sort_unstable();
             waits.dedup_by(|next, kept| {
@@ -55,7 +63,7 @@ impl Awaited {
                 joined
             });
         }
-        self.holds = std::mem::take(&mut self.retaken).finish(&self.waits);
+        self.holds = retaken.finish(&self.waits);
     }
 
     /// Marks as [`Doing::Awaited`] the parts of the path in which a thread runs, or is blocked,
@@ -67,8 +75,9 @@ impl Awaited {
         let mut from = 0;
         while from < path.len() {
             let to = from + path[from..].iter().take_while(|s| is_along(s.doing)).count();
-            let before = from.checked_sub(1).and_then(|at| handed(&path[at]));
-            let through = before.filter(|before| path.get(to).and_then(handed) == Some(*before));
+            let before = from.checked_sub(1).and_then(|at| self.handed(&path[at]));
+            let through =
+                before.filter(|before| path.get(to).and_then(|segment| self.handed(segment)) == Some(*before));
             for segment in &path[from..to] {
                 match through {
                     _ if !holds_up(segment.doing) => marked.push(*segment),
@@ -80,6 +89,17 @@ impl Awaited {
             from = to + 1;
         }
         marked
+    }
+
+    /// The wait and the object of a hand-off, if the trace does not show which thread holds that
+    /// object.
+    fn handed(&self, segment: &PathSegment) -> Option<(WaitKind, ObjectId)> {
+        match segment.doing {
+            Doing::HandOff { kind, object: Some(object) } if has_no_holder(kind) => {
+                Some((kind, self.same.get(&object).copied().unwrap_or(object)))
+            }
+            _ => None,
+        }
     }
 
     /// Cuts a part of the path where other threads begin or cease to wait at `object`; marks the
@@ -137,13 +157,4 @@ fn holds_up(doing: Doing) -> bool {
 
 fn is_along(doing: Doing) -> bool {
     matches!(doing, Doing::Running | Doing::OffCpu(_))
-}
-
-/// The wait and the object of a hand-off, if the trace does not show which thread holds that
-/// object.
-fn handed(segment: &PathSegment) -> Option<(WaitKind, ObjectId)> {
-    match segment.doing {
-        Doing::HandOff { kind, object: Some(object) } if has_no_holder(kind) => Some((kind, object)),
-        _ => None,
-    }
 }

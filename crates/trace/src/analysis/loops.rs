@@ -2,11 +2,12 @@
 //! No event shows the variable, so what the thread waits for is not known.
 //!
 //! - The recorder tells series of calls that **yield** the CPU at one place ([`What::Yielded`]).
-//! - **Naps** are at least [`LEAST`] sleeps at one place, of which at least half are no longer than
-//!   [`NAP`], and none is longer than [`LONG`]. Between two of them the thread runs for less than
-//!   [`BETWEEN`], and less than 1/[`PART`] of the first one's length. It may take and release locks, signal,
-//!   and yield its CPU there, as it does to look at the variable. Naps that go on for nearly all of a
-//!   thread's life do not count: the thread does nothing but sleep.
+//! - **Naps** are at least [`LEAST`] sleeps at one place, of which none is longer than [`LONG`]. At least half
+//!   are no longer than [`NAP`], or they begin so short and become longer and longer (a back-off). Between
+//!   two of them the thread runs for less than [`BETWEEN`], and less than 1/[`PART`] of the first one's
+//!   length. It may take and release locks, signal, and yield its CPU there, as it does to look at the
+//!   variable. Naps that go on for nearly all of a thread's life do not count: the thread does nothing but
+//!   sleep.
 //!
 //! A program of one thread has no such loops.
 
@@ -34,6 +35,11 @@ const LONG: Nanos = Nanos(20_000_000);
 const BETWEEN: Nanos = Nanos(50_000);
 const PART: u64 = 3;
 
+/// Naps back off if at least [`GROWN`] of them are half as long again as the one before, and at most one of
+/// [`STEADY`] is not half as long: a busy machine may end a nap late.
+const GROWN: u32 = 2;
+const STEADY: u32 = 5;
+
 /// A place with less than 1/`LITTLE` of the path's time is left out.
 const LITTLE: u64 = 50;
 
@@ -53,11 +59,38 @@ struct Naps {
     length: Ticks,
     all: u32,
     short: u32,
+    /// Whether the first nap was short.
+    began_short: bool,
+    /// Number of naps that were at least half as long again as the one before.
+    grown: u32,
+    /// Number of naps that were not half as long as the one before.
+    shrunk: u32,
     /// When the thread was off its CPU since the last nap.
     off: Vec<(Ticks, Ticks)>,
 }
 
 impl Naps {
+    fn begin(nap: Stretch, length: Ticks, limits: &Limits) -> Naps {
+        let began_short = length <= limits.nap;
+        let (all, short, grown, shrunk) = (0, 0, 0, 0);
+        Naps { stretch: nap, length, all, short, began_short, grown, shrunk, off: Vec::new() }
+    }
+
+    fn add(&mut self, end: Ticks, length: Ticks, limits: &Limits) {
+        self.off.clear();
+        self.all += 1;
+        self.short += u32::from(length <= limits.nap);
+        self.grown += u32::from(2 * length.0 >= 3 * self.length.0);
+        self.shrunk += u32::from(2 * length.0 < self.length.0);
+        (self.stretch.end, self.length) = (end, length);
+    }
+
+    /// Whether the thread waits in these naps. Naps of random lengths often become much shorter.
+    fn wait(&self) -> bool {
+        let backs_off = self.began_short && self.grown >= GROWN && self.shrunk <= self.all / STEADY;
+        self.all >= LEAST && (self.short * 2 >= self.all || backs_off)
+    }
+
     /// Whether a nap belongs to the series.
     fn goes_on(&self, nap: &Stretch, limits: &Limits) -> bool {
         let last = self.stretch;
@@ -85,7 +118,7 @@ struct Life {
 impl Life {
     /// The thread did something other than to nap.
     fn acted(&mut self) {
-        let naps = self.naps.take().filter(|naps| naps.all >= LEAST && naps.short * 2 >= naps.all);
+        let naps = self.naps.take().filter(Naps::wait);
         self.napped.extend(naps.map(|naps| naps.stretch));
     }
 
@@ -107,12 +140,8 @@ impl Life {
             self.acted();
         }
         if length <= limits.long {
-            let new = || Naps { stretch: nap, length, all: 0, short: 0, off: Vec::new() };
-            let naps = self.naps.get_or_insert_with(new);
-            naps.off.clear();
-            (naps.stretch.end, naps.length) = (nap.end, length);
-            naps.all += 1;
-            naps.short += u32::from(length <= limits.nap);
+            let naps = self.naps.get_or_insert_with(|| Naps::begin(nap, length, limits));
+            naps.add(nap.end, length, limits);
         }
     }
 

@@ -227,7 +227,7 @@ impl Stops {
             let regained = mutexes.step(&event, object, ended.as_ref(), || causes.cause(&event, ()));
             sleepers.step(&event, process, number);
             stops.loops.step(&event);
-            stops.awaited.step(&event, object);
+            stops.awaited.step(&event, process, object);
             if let Some(wait) = kin.step(&event, process, number) {
                 stops.add(&event, number, wait);
             }

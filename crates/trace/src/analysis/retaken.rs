@@ -6,7 +6,11 @@
 //! | --- | --- | --- |
 //! | semaphore | most posts come from threads that have taken it | from the take to the post |
 //! | condition variable | before most signals, the thread had left an earlier section of its mutex, and threads that signal wait there, too | from the end of that section to the signal |
+//! | semaphores that are made for one wait each | as a futex | as at a futex, or from the end of a wait to the thread's next wake |
 //! | futex | most wakes are for one thread, and come from threads that wait there, too | from one wake of a thread to its next, without a wait of its own or another thread's wake in between |
+//!
+//! Runtimes such as Python's make a semaphore for each wait: the thread takes it, and waits for it until
+//! another thread posts it. All such semaphores at which threads wait at one place count as the first of them.
 //!
 //! A semaphore that carries work is posted by threads that do not take it. A thread that puts work into
 //! a queue signals in the section in which it puts it in. A hold ends while the thread holds another
@@ -15,7 +19,8 @@
 use super::causes::WaitKind;
 use super::objects::ObjectId;
 use crate::clock::Ticks;
-use crate::event::{Address, Event, ThreadIndex, What};
+use crate::event::{Address, Event, SiteId, ThreadIndex, What};
+use crate::process::ProcessIndex;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// The fewest holds of an object that serves as a lock.
@@ -39,7 +44,7 @@ pub(super) struct Hold {
 /// What a thread has done at an object since its last wake there.
 #[derive(Default)]
 struct Turn {
-    /// When it took the semaphore.
+    /// When it took the semaphore, or when its wait for one that was made for the wait ended.
     taken: Option<Ticks>,
     /// When it left the last two sections of the condition variable's mutex, the latest first.
     left: [Option<Ticks>; 2],
@@ -49,6 +54,8 @@ struct Turn {
 
 struct State {
     kind: WaitKind,
+    /// Whether this stands for semaphores that are made for one wait each.
+    made: bool,
     /// The threads that have waited there, the number of those that do at present, and when the last
     /// wait ended.
     waiters: BTreeSet<ThreadIndex>,
@@ -69,6 +76,7 @@ impl State {
     fn new(kind: WaitKind) -> State {
         State {
             kind,
+            made: false,
             waiters: BTreeSet::new(),
             waiting: 0,
             waited: Ticks(0),
@@ -126,8 +134,11 @@ impl State {
             return;
         }
         self.last = Some((thread, now));
-        match last.filter(|(before, _)| *before == thread) {
-            Some((_, begin)) => self.ends(thread, begin, now, life),
+        let again = last.filter(|(before, _)| *before == thread).map(|(_, begin)| begin);
+        // A thread that has waited in vain waits again before it wakes another.
+        let taken = self.turns.get_mut(&thread).and_then(|turn| turn.taken.take());
+        match again.or(taken) {
+            Some(begin) => self.ends(thread, begin, now, life),
             None => self.ends += 1,
         }
     }
@@ -139,7 +150,7 @@ impl State {
 
     /// Whether a thread can be one that holds the lock.
     fn may_hold(&self, thread: ThreadIndex) -> bool {
-        self.kind == WaitKind::Semaphore || self.waiters.contains(&thread)
+        self.kind == WaitKind::Semaphore && !self.made || self.waiters.contains(&thread)
     }
 }
 
@@ -203,11 +214,17 @@ pub(super) struct Retaken {
     lives: BTreeMap<ThreadIndex, Life>,
     /// For each mutex, the condition variables at which threads wait with it.
     conditions: BTreeMap<ObjectId, BTreeSet<ObjectId>>,
+    /// The first semaphore that was made for a wait at a place, for each place.
+    first: BTreeMap<(ProcessIndex, SiteId), ObjectId>,
+    /// For each semaphore that was made for a wait, the first one of its place.
+    same: BTreeMap<ObjectId, ObjectId>,
+    /// What all semaphores of one place are together, by the first one.
+    made: BTreeMap<ObjectId, State>,
 }
 
 impl Retaken {
-    /// Follows an event, which concerns `object`.
-    pub(super) fn step(&mut self, event: &Event, object: Option<ObjectId>) {
+    /// Follows an event of a process, which concerns `object`.
+    pub(super) fn step(&mut self, event: &Event, process: ProcessIndex, object: Option<ObjectId>) {
         let (thread, now) = (event.thread, event.time);
         if let (What::CondMutex { mutex }, Some(life)) = (event.what, self.lives.get_mut(&thread)) {
             life.waits = life.waits.map(|(condition, _)| (condition, mutex));
@@ -229,14 +246,19 @@ impl Retaken {
                 let state = self.objects.entry(object).or_insert_with(|| State::new(WaitKind::Condition));
                 state.signals(thread, now, life);
             }
-            What::SemWait { .. } => self.state(object, WaitKind::Semaphore).begins_to_wait(thread),
-            What::SemTimeout { .. } => self.state(object, WaitKind::Semaphore).has_waited(now),
-            What::SemTake { .. } | What::SemTaken { .. } => {
+            What::SemWait { site, .. } => {
                 let state = self.state(object, WaitKind::Semaphore);
-                if let What::SemTaken { .. } = event.what {
-                    state.has_waited(now);
+                state.begins_to_wait(thread);
+                if state.wakes == 0 && state.turn(thread).taken.is_some() {
+                    self.waits_for_another(thread, object, (process, site));
                 }
-                state.turn(thread).taken.get_or_insert(now);
+            }
+            What::SemTimeout { .. } => self.has_waited(thread, object, now),
+            What::SemTake { .. } | What::SemTaken { .. } => {
+                if let What::SemTaken { .. } = event.what {
+                    self.has_waited(thread, object, now);
+                }
+                self.state(object, WaitKind::Semaphore).turn(thread).taken.get_or_insert(now);
             }
             What::SemPost { .. } => {
                 let life = self.lives.entry(thread).or_default();
@@ -244,6 +266,11 @@ impl Retaken {
                 state.wakes += 1;
                 if let Some(taken) = state.turn(thread).taken.take() {
                     state.ends(thread, taken, now, life);
+                }
+                if state.wakes == 1
+                    && let Some(made) = self.same.get(&object).and_then(|first| self.made.get_mut(first))
+                {
+                    made.wakes(thread, 1, now, life);
                 }
             }
             What::FutexWait { .. } => {
@@ -267,6 +294,30 @@ impl Retaken {
 
     fn state(&mut self, object: ObjectId, kind: WaitKind) -> &mut State {
         self.objects.entry(object).or_insert_with(|| State::new(kind))
+    }
+
+    /// A thread waits for a semaphore that it has taken itself.
+    fn waits_for_another(&mut self, thread: ThreadIndex, semaphore: ObjectId, place: (ProcessIndex, SiteId)) {
+        let first = *self.first.entry(place).or_insert(semaphore);
+        self.same.insert(semaphore, first);
+        let made = self.made.entry(first).or_insert_with(|| State { made: true, ..State::new(WaitKind::Semaphore) });
+        made.begins_to_wait(thread);
+        made.turn(thread).taken = None;
+        made.last = made.last.filter(|(before, _)| *before != thread);
+    }
+
+    /// A wait for a semaphore ends.
+    fn has_waited(&mut self, thread: ThreadIndex, semaphore: ObjectId, now: Ticks) {
+        self.state(semaphore, WaitKind::Semaphore).has_waited(now);
+        if let Some(made) = self.same.get(&semaphore).and_then(|first| self.made.get_mut(first)) {
+            made.has_waited(now);
+            made.turn(thread).taken = Some(now);
+        }
+    }
+
+    /// For each semaphore that was made for one wait, the first one of the same place.
+    pub(super) fn same(&self) -> &BTreeMap<ObjectId, ObjectId> {
+        &self.same
     }
 
     /// A thread releases a lock. If the lock is the mutex of condition variables, the thread leaves a
@@ -295,7 +346,7 @@ impl Retaken {
     /// overlap.
     pub(super) fn finish(self, waits: &BTreeMap<ObjectId, Intervals>) -> BTreeMap<ThreadIndex, Vec<Hold>> {
         let mut holds: BTreeMap<ThreadIndex, Vec<Hold>> = BTreeMap::new();
-        for (object, state) in self.objects.iter().filter(|(_, state)| state.is_lock()) {
+        for (object, state) in self.objects.iter().chain(&self.made).filter(|(_, state)| state.is_lock()) {
             let (kind, waits) = (state.kind, waits.get(object).map_or(&[][..], Vec::as_slice));
             for (thread, begin, end) in state.holds.iter().filter(|(thread, ..)| state.may_hold(*thread)) {
                 let from = waits.partition_point(|(_, over)| over <= begin);

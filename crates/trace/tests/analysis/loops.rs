@@ -71,6 +71,37 @@ fn a_loop_of_naps_is_a_wait_for_something_unknown() {
     }
 }
 
+/// Naps of these lengths in microseconds, again and again.
+fn lengths(lengths: &[u64]) -> Events {
+    let mut events = Events::new();
+    for round in 0..ROUNDS {
+        let mut at = (round * 8 + 1) * ROUND;
+        events.push((at, What::Marker { name: 0, value: 0 }));
+        at += 4 * ROUND;
+        for length in lengths {
+            nap(&mut events, at, at + length * US);
+            at += (length + 1) * US;
+        }
+    }
+    events
+}
+
+#[test]
+fn naps_that_become_longer_are_a_wait_too() {
+    let backs_off = [60, 120, 240, 480, 500, 520, 500];
+    let waits = path(lengths(&backs_off), false);
+    assert_eq!((waits.beside.len(), waits.beside[0].again), (1, true), "{:?}", waits.beside);
+    assert_eq!(waits.beside[0].time.0, ROUNDS * (backs_off.iter().sum::<u64>() + 6) * US);
+    for (case, sleeps) in [
+        ("lengths by chance", [60, 300, 90, 700, 110, 900, 400]),
+        ("long from the start", [300, 600, 800, 800, 800, 800, 800]),
+        ("of one length", [200, 270, 290, 260, 280, 290, 285]),
+    ] {
+        let path = path(lengths(&sleeps), false);
+        assert!(path.beside.iter().all(|one| !one.again), "{case}: {:?}", path.beside);
+    }
+}
+
 /// Two sleeps, long sleeps, a thread that does nothing else, and a program of one thread. That another thread
 /// works beside the sleeps is another reason not to know what they are for.
 #[test]

@@ -159,6 +159,37 @@ fn a_semaphore_that_is_taken_again_at_once_is_a_lock() {
     assert_eq!(awaited(&by_semaphore(true), 1, WaitKind::Semaphore), ROUNDS * 38 - 2, "others may want the lock");
 }
 
+/// Thread 2 makes a semaphore for each of its waits, takes it, and waits until thread 1 posts it at the end
+/// of a round. At last thread 1 waits so itself until thread 2 posts it, or does not.
+fn by_semaphores_for_one_wait(waits_too: bool) -> Trace {
+    let mut events = Events::new();
+    let mut number = 0;
+    let mut waits = |events: &mut Events, at: u64, thread: u32, posts: (u64, u32)| {
+        number += 1;
+        let semaphore = OBJECT + 64 * number;
+        events.push((at, thread, What::SemTake { semaphore, site: SITE }));
+        events.push((at + 1, thread, What::SemWait { semaphore, site: SITE }));
+        events.push((posts.0, posts.1, What::SemPost { semaphore, site: SITE }));
+        events.push((posts.0 + 3, thread, What::SemTaken { semaphore, how: How::OPAQUE }));
+    };
+    for round in 0..ROUNDS {
+        let at = round * 100;
+        waits(&mut events, at + 4, 2, (at + 90, 1));
+    }
+    let last = ROUNDS * 100;
+    if waits_too {
+        waits(&mut events, last + 5, 1, (last + 8, 2));
+    }
+    trace(events, last + 100)
+}
+
+#[test]
+fn semaphores_that_are_made_for_one_wait_are_a_lock_together() {
+    let held = awaited(&by_semaphores_for_one_wait(true), 1, WaitKind::Semaphore);
+    assert_eq!(held, (ROUNDS - 1) * 88, "the first hold has no known beginning");
+    assert_eq!(awaited(&by_semaphores_for_one_wait(false), 1, WaitKind::Semaphore), 0, "thread 1 may make work");
+}
+
 /// Thread 1 wakes thread 2 at the end of each round, and thread 2 waits again at once. At last thread 1
 /// waits there itself, or does not.
 fn by_futex(asked: u32, waits_too: bool) -> Trace {
