@@ -79,7 +79,7 @@ impl<M: Machine> Team<M> {
 
     /// Puts a task, if there is one, into the first list, which is locked. If the team has a single
     /// queue, also counts one more task that is not done, even if the task waits for others.
-    #[inline]
+    #[inline(always)]
     fn put_first(&self, waiting: &mut VecDeque<Box<Task<M>>>, task: Option<Box<Task<M>>>) {
         if let Some(task) = task
             && self.tasks.first.0.put(waiting, task)
