@@ -37,7 +37,7 @@ all: build
 build: tools
 	$(CARGO) build --release -p baton-cli -p baton-preload -p baton-capi -p baton-gomp
 	CC='$(CC)' scripts/link-gomp $(BUILT)/libbaton_gomp.a $(BUILT)/libbaton_gomp.so
-	mkdir -p $(BUILT)/openmp && ln -sf ../libbaton_gomp.so $(BUILT)/openmp/libgomp.so.1
+	mkdir -p $(BUILT)/openmp && ln -f $(BUILT)/libbaton_gomp.so $(BUILT)/openmp/libgomp.so.1
 	for name in $(LLVM_NAMES); do ln -sf libgomp.so.1 $(BUILT)/openmp/$$name || exit; done
 
 # What locks cost on this machine: the demo predicts with it.
