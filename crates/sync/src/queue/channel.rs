@@ -8,7 +8,8 @@ use crate::event::{Ended, RawEvent};
 use baton_machine::Ordering::{Acquire, Relaxed, Release};
 use baton_machine::{Atomic, Deadline, Machine, Wait};
 
-/// The policy with which the queue itself is called: its own waits and wake-ups are not used.
+/// The policy with which the queue itself is called. A queue has no waits of its own here, but for
+/// those of a ring's threads for their turn, for which the ring has another policy.
 pub(super) const QUIET: Wait = Wait::Pause;
 
 /// Why an item was not taken in. The item comes back.

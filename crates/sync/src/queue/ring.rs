@@ -15,6 +15,7 @@ use super::{
     places_for,
 };
 use baton_machine::Ordering::{Acquire, Relaxed, Release};
+use baton_machine::wait::SPIN_TRIES;
 use baton_machine::{Atomic, Machine, OwnedSlice, Wait, WaitResult};
 use core::marker::PhantomData;
 
@@ -135,6 +136,7 @@ impl<M: Machine> End<M> {
     /// Marks a claim as finished, after all earlier claims.
     #[inline(always)]
     fn publish<S: Threads>(&self, claim: Claim, wait: Wait) {
+        let wait = for_turns::<S>(wait);
         if !S::ALONE {
             self.wait_for_turn(&claim, wait);
         }
@@ -293,6 +295,15 @@ impl<M: Machine, T: Copy + Send + 'static, S: Threads> Ring<M, T, S> {
     fn at_once(&self) -> usize {
         (self.most() as usize / 2).max(1)
     }
+}
+
+/// The policy with which threads of a side wait for their turn, and wake each other for it. The
+/// rings of programs ([`ExactRing`]) are called with a policy that only tries. The thread whose turn
+/// it is may have no CPU, though: threads that only tried would keep that thread off the CPUs for a
+/// time slice, for each item.
+#[inline(always)]
+fn for_turns<S: Threads>(wait: Wait) -> Wait {
+    if S::EXACT && !S::ALONE && !wait.parks() { Wait::SpinPark(SPIN_TRIES) } else { wait }
 }
 
 /// Limits a number of items to a count; no ring holds more than `u32::MAX` anyway.
@@ -463,3 +474,6 @@ impl<M: Machine, T: Send + 'static, S: Threads> Drop for Ring<M, T, S> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
