@@ -15,8 +15,9 @@ use super::{
     places_for,
 };
 use baton_machine::Ordering::{Acquire, Relaxed, Release};
+use baton_machine::units::Nanos;
 use baton_machine::wait::SPIN_TRIES;
-use baton_machine::{Atomic, Machine, OwnedSlice, Wait, WaitResult};
+use baton_machine::{Atomic, Clock, Deadline, Machine, OwnedSlice, Wait, WaitResult};
 use core::marker::PhantomData;
 
 /// A mode: how many threads may use each side.
@@ -136,9 +137,8 @@ impl<M: Machine> End<M> {
     /// Marks a claim as finished, after all earlier claims.
     #[inline(always)]
     fn publish<S: Threads>(&self, claim: Claim, wait: Wait) {
-        let wait = for_turns::<S>(wait);
         if !S::ALONE {
-            self.wait_for_turn(&claim, wait);
+            self.wait_for_turn::<S>(&claim, wait);
         }
         // Release: the other side uses the places only after this thread has finished with them.
         self.tail.store(claim.first.wrapping_add(claim.count), Release);
@@ -172,18 +172,33 @@ impl<M: Machine> End<M> {
     }
 
     /// Waits until the threads that claimed before have advanced the tail up to this claim.
+    ///
+    /// The rings of programs ([`ExactRing`]) are called with a policy that only tries. The thread
+    /// whose turn it is may have no CPU, though: threads that only tried would keep that thread off
+    /// the CPUs for a time slice, for each item. These threads sleep between tries, for [`NAP`] at a
+    /// time, as no thread wakes them.
     #[inline(always)]
-    fn wait_for_turn(&self, claim: &Claim, wait: Wait) {
+    fn wait_for_turn<S: Threads>(&self, claim: &Claim, wait: Wait) {
+        let naps = S::EXACT && !wait.parks();
         // Acquire, here and in the wait: a thread that sees this thread's tail must also see what
         // the earlier threads did, and only this thread's Release store can convey that.
         let mut tail = self.tail.load(Acquire);
         while tail != claim.first {
-            tail = match M::wait_while(&self.tail, tail, wait, None) {
+            let (wait, deadline) = if naps { (Wait::SpinPark(SPIN_TRIES), Some(nap::<M>())) } else { (wait, None) };
+            tail = match M::wait_while(&self.tail, tail, wait, deadline) {
                 WaitResult::Changed(now) => now,
-                WaitResult::Expired => unreachable!("no deadline was given"),
+                WaitResult::Expired => self.tail.load(Acquire),
             };
         }
     }
+}
+
+/// How long a thread sleeps between its tries, if the thread whose turn it is may have no CPU.
+const NAP: Nanos = Nanos(50_000);
+
+fn nap<M: Machine>() -> Deadline {
+    let clock = Clock::Monotonic;
+    Deadline { clock, at: M::now(clock) + NAP }
 }
 
 /// A ring of places for items, in one of the modes.
@@ -295,15 +310,6 @@ impl<M: Machine, T: Copy + Send + 'static, S: Threads> Ring<M, T, S> {
     fn at_once(&self) -> usize {
         (self.most() as usize / 2).max(1)
     }
-}
-
-/// The policy with which threads of a side wait for their turn, and wake each other for it. The
-/// rings of programs ([`ExactRing`]) are called with a policy that only tries. The thread whose turn
-/// it is may have no CPU, though: threads that only tried would keep that thread off the CPUs for a
-/// time slice, for each item.
-#[inline(always)]
-fn for_turns<S: Threads>(wait: Wait) -> Wait {
-    if S::EXACT && !S::ALONE && !wait.parks() { Wait::SpinPark(SPIN_TRIES) } else { wait }
 }
 
 /// Limits a number of items to a count; no ring holds more than `u32::MAX` anyway.

@@ -2,12 +2,11 @@ use super::{Ask, ExactRing, Exactly, Many};
 use crate::queue::ExactQueue;
 use baton_machine::{Native, Wait};
 use std::sync::mpsc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-/// The longest time until a thread is asleep.
-const LONGEST: Duration = Duration::from_secs(20);
-/// Looks in a row, a millisecond apart, at which a thread that sleeps is found asleep.
-const LOOKS: u32 = 20;
+/// Looks, a millisecond apart, at which a thread that sleeps is found asleep, and the most looks.
+const LOOKS: usize = 20;
+const MOST: u32 = 20_000;
 
 /// Whether the kernel says that a thread sleeps, by its folder in `/proc`.
 fn sleeps(thread: &std::path::Path) -> bool {
@@ -18,7 +17,7 @@ fn sleeps(thread: &std::path::Path) -> bool {
 /// Before, such a thread spun: with more threads than CPUs it kept the thread in front of it off the
 /// CPU for a time slice, for each item.
 #[test]
-fn a_thread_that_waits_for_its_turn_sleeps_and_is_woken() {
+fn a_thread_that_waits_for_its_turn_sleeps_between_tries() {
     let ring = ExactRing::<Native, u32>::exactly(4).unwrap();
     for item in [1, 2] {
         assert!(ring.put_one(item, Wait::Pause).is_ok());
@@ -31,15 +30,15 @@ fn a_thread_that_waits_for_its_turn_sleeps_and_is_woken() {
             ring.take_one(Wait::Pause).ok()
         });
         let thread = std::path::Path::new("/proc").join(told.recv().unwrap());
-        let (begun, mut looks) = (Instant::now(), 0);
-        while looks < LOOKS && begun.elapsed() < LONGEST {
-            looks = if sleeps(&thread) { looks + 1 } else { 0 };
+        let asleep = (0..MOST).filter(|_| {
             std::thread::sleep(Duration::from_millis(1));
-        }
+            sleeps(&thread)
+        });
+        let looks = asleep.take(LOOKS).count();
         // SAFETY: the place is claimed, and its producer has finished with it.
         assert_eq!(unsafe { ring.place(first.first).get() }, 1);
         ring.consumers.publish::<Exactly<Many>>(first, Wait::Pause);
         assert_eq!(second.join().unwrap(), Some(2));
-        assert_eq!(looks, LOOKS, "the thread was not asleep in {LONGEST:?}");
+        assert_eq!(looks, LOOKS, "looks of {MOST} at which the thread was asleep");
     });
 }
