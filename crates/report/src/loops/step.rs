@@ -191,8 +191,8 @@ impl<M: Unchanging> Step<'_, M> {
             }
             Action::OneBit(bit, at, number) => {
                 let old = self.read(&at)?;
-                let mask = 1u64 << (u32::from(number) % (8 * u32::from(width)));
-                let mask = self.values.constant(mask);
+                let bits = 1u64 << (u32::from(number) % (8 * u32::from(width)));
+                let mask = self.values.constant(bits);
                 let carry = self.values.sum(Sum::And, width, old, mask);
                 self.state.flags = Flags::Bit(carry);
                 match bit {
@@ -202,8 +202,7 @@ impl<M: Unchanging> Step<'_, M> {
                         self.write(&at, new)
                     }
                     Bit::Clear => {
-                        let mask = self.values.known(mask).map_or(0, |mask| !mask);
-                        let mask = self.values.constant(narrowed(mask, width));
+                        let mask = self.values.constant(narrowed(!bits, width));
                         let new = self.values.sum(Sum::And, width, old, mask);
                         self.write(&at, new)
                     }

@@ -60,6 +60,15 @@ fn random<M: Machine>() -> u64 {
     state
 }
 
+/// Tries between two looks at the clock, in a wait with a deadline.
+const TRIES_A_LOOK: u32 = 64;
+
+/// Whether a waiter at this try looks at the clock, and finds that the deadline has passed.
+#[inline(always)]
+pub(crate) fn is_late<M: Machine>(at_try: u32, deadline: Option<Deadline>) -> bool {
+    at_try.is_multiple_of(TRIES_A_LOOK) && deadline.is_some_and(passed::<M>)
+}
+
 /// Whether the deadline has passed.
 pub(crate) fn passed<M: Machine>(deadline: Deadline) -> bool {
     M::now(deadline.clock) >= deadline.at

@@ -16,7 +16,7 @@
 //! One detail differs. A woken thread that finds −1 still in the word reads up to `n` times again
 //! in libgomp; here it sleeps again at once ([`Machine::wait_while`]).
 
-use super::backoff::{passed, tries};
+use super::backoff::{is_late, passed, tries};
 use super::{Counted, LockInfo, Posix, RawLock, TimedLock, TryLock, Waits, ZeroInit};
 use baton_machine::Ordering::{Acquire, Relaxed, Release};
 use baton_machine::{Atomic, Deadline, Machine, Wait, WaitResult};
@@ -24,9 +24,6 @@ use baton_machine::{Atomic, Deadline, Machine, Wait, WaitResult};
 const FREE: u32 = 0;
 const HELD: u32 = 1;
 const AWAITED: u32 = u32::MAX;
-
-/// Reads between two looks at the clock, in a wait with a deadline.
-const READS_A_LOOK: u32 = 64;
 
 /// libgomp's number of reads before a waiter sleeps, where `OMP_WAIT_POLICY` is not set.
 pub const GOMP_SPINS: u32 = 300_000;
@@ -46,7 +43,7 @@ impl<M: Machine> Gomp<M> {
             if self.word.load(Relaxed) != HELD {
                 return Some(true);
             }
-            if turn.is_multiple_of(READS_A_LOOK) && deadline.is_some_and(passed::<M>) {
+            if is_late::<M>(turn, deadline) {
                 return None;
             }
             M::relax();

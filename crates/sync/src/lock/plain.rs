@@ -13,7 +13,7 @@
 //! Under a policy that tries before it sleeps, a waiter first makes tries that the word does not
 //! show. An unlock meanwhile wakes no thread, which would cost a system call and find none asleep.
 
-use super::backoff::passed;
+use super::backoff::is_late;
 use super::{Counted, LockInfo, Posix, RawLock, TimedLock, TryLock, Waits, ZeroInit};
 use baton_machine::Ordering::{Acquire, Relaxed, Release};
 use baton_machine::{Atomic, Deadline, Machine, Wait, WaitResult};
@@ -31,9 +31,6 @@ pub struct Plain<M: Machine> {
 /// Tries that the word does not show, under `adaptive`: as many as in the mutex of Rust's standard
 /// library.
 const TRIES: u32 = 100;
-
-/// Tries between two looks at the clock, in a wait with a deadline.
-const TRIES_A_LOOK: u32 = 64;
 
 /// Returns how many tries a waiter makes that the word does not show, and the policy of the wait
 /// that the word shows.
@@ -66,7 +63,7 @@ impl<M: Machine> Plain<M> {
     /// waits or the deadline passed. Returns whether one took the lock.
     fn tried(&self, tries: u32, taken: u32, deadline: Option<Deadline>) -> bool {
         for done in 1..=tries {
-            if done.is_multiple_of(TRIES_A_LOOK) && deadline.is_some_and(passed::<M>) {
+            if is_late::<M>(done, deadline) {
                 return false;
             }
             // Relaxed: a try that may succeed reads again.

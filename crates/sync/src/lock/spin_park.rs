@@ -16,15 +16,12 @@
 //! or makes the word say so before it sleeps again or gives up: so its wake-up is passed on to the
 //! next sleeper.
 
-use super::backoff::{passed, tries};
+use super::backoff::{is_late, tries};
 use super::instrumented_word::{AWAITED, FREE, HELD, attempt, given_up, release};
 use super::{Counted, LockInfo, Posix, RawLock, TimedLock, TryLock, Waits, ZeroInit};
 use baton_machine::Ordering::Relaxed;
 use baton_machine::wait::SPIN_TRIES;
 use baton_machine::{Atomic, Deadline, Machine, Wait, WaitResult};
-
-/// Tries between two looks at the clock, in a wait with a deadline.
-const TRIES_A_LOOK: u32 = 64;
 
 /// The policy for sleeping, whatever the number of tries before.
 const SLEEP: Wait = Wait::Futex;
@@ -49,7 +46,7 @@ impl<M: Machine, const EVERY: bool, const ONCE: bool> Variant<M, EVERY, ONCE> {
         let mut left = n - 1;
         let again = if ONCE { 1 } else { n };
         loop {
-            while left != 0 && !(left.is_multiple_of(TRIES_A_LOOK) && deadline.is_some_and(passed::<M>)) {
+            while left != 0 && !is_late::<M>(left, deadline) {
                 M::relax();
                 if attempt::<M>(&self.word, left, held) {
                     return Some(());

@@ -17,7 +17,7 @@
 //! first, and the thread that takes the grant makes it even again. So the gate does not change when
 //! other threads go to sleep, and no thread accesses a lock after granting it.
 
-use super::backoff::{passed, tries};
+use super::backoff::{is_late, passed, tries};
 use super::instrumented_word::{FREE, HELD, announce, attempt, entered, given_up, left};
 use super::{Counted, LockInfo, Posix, RawLock, TimedLock, TryLock, Waits, ZeroInit};
 use baton_machine::Ordering::{Acquire, Relaxed, Release};
@@ -30,8 +30,6 @@ const SLEEPER: u32 = 2;
 const GRANTED: u32 = 1 << 31;
 /// The policy for sleeping, whatever the number of tries before.
 const SLEEP: Wait = Wait::Futex;
-/// Tries between two looks at the clock, in a wait with a deadline.
-const TRIES_A_LOOK: u32 = 64;
 
 /// A mutex whose unlock grants it to a sleeper.
 #[repr(C)]
@@ -47,7 +45,7 @@ impl<M: Machine> SpinParkGranted<M> {
     fn contend(&self, n: u32, deadline: Option<Deadline>) -> Option<()> {
         let mut next = n - 1;
         loop {
-            while next != 0 && !(next.is_multiple_of(TRIES_A_LOOK) && deadline.is_some_and(passed::<M>)) {
+            while next != 0 && !is_late::<M>(next, deadline) {
                 M::relax();
                 if attempt::<M>(&self.word, next, HELD) {
                     return Some(());

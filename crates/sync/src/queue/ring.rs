@@ -184,22 +184,31 @@ impl<M: Machine> End<M> {
         // the earlier threads did, and only this thread's Release store can convey that.
         let mut tail = self.tail.load(Acquire);
         while tail != claim.first {
-            let (wait, deadline) = if naps { (Wait::SpinPark(SPIN_TRIES), Some(nap::<M>())) } else { (wait, None) };
-            tail = match M::wait_while(&self.tail, tail, wait, deadline) {
-                WaitResult::Changed(now) => now,
-                WaitResult::Expired => self.tail.load(Acquire),
+            tail = match naps {
+                true => self.nap(tail),
+                false => match M::wait_while(&self.tail, tail, wait, None) {
+                    WaitResult::Changed(now) => now,
+                    WaitResult::Expired => unreachable!("no deadline was given"),
+                },
             };
+        }
+    }
+
+    /// Waits while the tail is `tail`, for [`NAP`] at most. Returns the tail.
+    #[cold]
+    fn nap(&self, tail: u32) -> u32 {
+        let clock = Clock::Monotonic;
+        let deadline = Deadline { clock, at: M::now(clock) + NAP };
+        match M::wait_while(&self.tail, tail, Wait::SpinPark(SPIN_TRIES), Some(deadline)) {
+            WaitResult::Changed(now) => now,
+            // Acquire: as in `wait_for_turn`.
+            WaitResult::Expired => self.tail.load(Acquire),
         }
     }
 }
 
 /// How long a thread sleeps between its tries, if the thread whose turn it is may have no CPU.
 const NAP: Nanos = Nanos(50_000);
-
-fn nap<M: Machine>() -> Deadline {
-    let clock = Clock::Monotonic;
-    Deadline { clock, at: M::now(clock) + NAP }
-}
 
 /// A ring of places for items, in one of the modes.
 pub struct Ring<M: Machine, T: Send + 'static, S: Threads = Many> {
