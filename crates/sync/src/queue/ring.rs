@@ -137,8 +137,13 @@ impl<M: Machine> End<M> {
     /// Marks a claim as finished, after all earlier claims.
     #[inline(always)]
     fn publish<S: Threads>(&self, claim: Claim, wait: Wait) {
-        if !S::ALONE {
-            self.wait_for_turn::<S>(&claim, wait);
+        if S::EXACT && !S::ALONE && !wait.parks() {
+            // Acquire, as in `wait_for_turn`.
+            if self.tail.load(Acquire) != claim.first {
+                self.nap_for_turn(&claim);
+            }
+        } else if !S::ALONE {
+            self.wait_for_turn(&claim, wait);
         }
         // Release: the other side uses the places only after this thread has finished with them.
         self.tail.store(claim.first.wrapping_add(claim.count), Release);
@@ -172,37 +177,32 @@ impl<M: Machine> End<M> {
     }
 
     /// Waits until the threads that claimed before have advanced the tail up to this claim.
-    ///
-    /// The rings of programs ([`ExactRing`]) are called with a policy that only tries. The thread
-    /// whose turn it is may have no CPU, though: threads that only tried would keep that thread off
-    /// the CPUs for a time slice, for each item. These threads sleep between tries, for [`NAP`] at a
-    /// time, as no thread wakes them.
     #[inline(always)]
-    fn wait_for_turn<S: Threads>(&self, claim: &Claim, wait: Wait) {
-        let naps = S::EXACT && !wait.parks();
+    fn wait_for_turn(&self, claim: &Claim, wait: Wait) {
         // Acquire, here and in the wait: a thread that sees this thread's tail must also see what
         // the earlier threads did, and only this thread's Release store can convey that.
         let mut tail = self.tail.load(Acquire);
         while tail != claim.first {
-            tail = match naps {
-                true => self.nap(tail),
-                false => match M::wait_while(&self.tail, tail, wait, None) {
-                    WaitResult::Changed(now) => now,
-                    WaitResult::Expired => unreachable!("no deadline was given"),
-                },
+            tail = match M::wait_while(&self.tail, tail, wait, None) {
+                WaitResult::Changed(now) => now,
+                WaitResult::Expired => unreachable!("no deadline was given"),
             };
         }
     }
 
-    /// Waits while the tail is `tail`, for [`NAP`] at most. Returns the tail.
+    /// The same for rings of programs ([`ExactRing`]), which are called with a policy that only tries.
+    /// The thread whose turn it is may have no CPU, though: threads that only tried would keep that
+    /// thread off the CPUs for a time slice, for each item. These threads sleep between tries, for
+    /// [`NAP`] at a time, as no thread wakes them.
     #[cold]
-    fn nap(&self, tail: u32) -> u32 {
-        let clock = Clock::Monotonic;
-        let deadline = Deadline { clock, at: M::now(clock) + NAP };
-        match M::wait_while(&self.tail, tail, Wait::SpinPark(SPIN_TRIES), Some(deadline)) {
-            WaitResult::Changed(now) => now,
-            // Acquire: as in `wait_for_turn`.
-            WaitResult::Expired => self.tail.load(Acquire),
+    fn nap_for_turn(&self, claim: &Claim) {
+        // Acquire, as in `wait_for_turn`.
+        let mut tail = self.tail.load(Acquire);
+        while tail != claim.first {
+            let clock = Clock::Monotonic;
+            let deadline = Deadline { clock, at: M::now(clock) + NAP };
+            let _ = M::wait_while(&self.tail, tail, Wait::SpinPark(SPIN_TRIES), Some(deadline));
+            tail = self.tail.load(Acquire);
         }
     }
 }
