@@ -7,7 +7,7 @@ use baton_report::symbols::Symbols;
 use baton_trace::analysis::{Analysis, CriticalPath, Doing, ObjectKind, WaitKind, WaitableReport, Window};
 use baton_trace::{FutexEnd, Kinds, SiteId, Trace, Waitable, What};
 use common::{Run, folder};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;
 
@@ -214,6 +214,35 @@ fn a_lock_inside_of_glibc_is_found_by_its_caller() {
         return;
     }
     panic!("no recording has the lock on its critical path (waits, signals, shares): {seen:?}");
+}
+
+/// Threads that leave their CPU often have breakpoints at glibc's locks for a part of the time only. They
+/// get them back for good once they wait for such a lock, and their samples are fewer, but each stands for
+/// more time.
+#[test]
+fn threads_that_left_their_cpu_often_are_seen_to_wait_inside_of_glibc() {
+    let waits = |run| {
+        let trace = traced(run, "futex.later");
+        let waits = waited(&trace, Waitable::LibcLock).iter().map(|one| one.stats.wait.count).sum::<u64>();
+        let periods = trace.events().filter_map(|event| match event.what {
+            What::Sample { micros, .. } => Some(micros),
+            _ => None,
+        });
+        (waits, periods.collect::<BTreeSet<u32>>())
+    };
+    for draws in ["1500000", "3000000", "6000000", "12000000", "24000000"] {
+        let (waits, periods) = waits(Run::new("libc_lock_later.c", &["20000", draws]));
+        assert!(periods.is_subset(&BTreeSet::from([1_000, 10_000])), "{periods:?}");
+        if waits > 100 && periods.contains(&10_000) {
+            return;
+        }
+    }
+    if waits(Run::new("libc_lock.c", &["12000000"])).0 == 0 {
+        let name = "threads_that_left_their_cpu_often_are_seen_to_wait_inside_of_glibc";
+        baton_needs::absent("breakpoints for ordinary programs", name);
+        return;
+    }
+    panic!("no wait inside of glibc is seen, or no thread was sampled less often");
 }
 
 /// Checks that a thread's waits for locks of glibc do not overlap, and that each has an end.

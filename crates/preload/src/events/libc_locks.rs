@@ -7,11 +7,12 @@
 //! (PERF_TYPE_BREAKPOINT): an ordinary user may have them in the program's own code. A thread that
 //! reaches a breakpoint leaves a record with the lock's address; the record of a wait also has the
 //! top of the stack, where glibc's function and its caller are found. A lock that is free costs
-//! nothing more than before. Each record costs microseconds, and each context switch some tenths of
-//! a microsecond, because the kernel sets the processor's debug registers.
+//! nothing more than before. Each record costs microseconds. Each context switch costs more too, because
+//! the kernel sets the processor's debug registers: a thread that switches often has its breakpoints
+//! for a part of the time only (`switches::pace`).
 
 use super::modules;
-use super::perf::{Attributes, FLAGS, Record, SWITCHES, TIME_AND_CPU};
+use super::perf::{Attributes, FLAGS, Record, TIME_AND_CPU};
 use super::sites;
 use crate::hooks::lookup::{self, found};
 use crate::thread::Thread;
@@ -65,15 +66,9 @@ pub(super) fn is_on() -> bool {
     WAIT.load(Relaxed) != 0
 }
 
-/// The perf event of a wait for one of glibc's locks, whose ring also gets the thread's context
-/// switches.
+/// The perf event of a wait for one of glibc's locks.
 pub(super) fn waits() -> Attributes {
-    Attributes {
-        sample_type: TIME_AND_CPU | REGISTERS | STACK,
-        flags: FLAGS | SWITCHES,
-        stack: TOP,
-        ..breakpoint(WAIT.load(Relaxed))
-    }
+    Attributes { sample_type: TIME_AND_CPU | REGISTERS | STACK, stack: TOP, ..breakpoint(WAIT.load(Relaxed)) }
 }
 
 /// The perf event of a wake of a waiter for one of glibc's locks.

@@ -46,7 +46,7 @@ pub(super) const TIME_AND_CPU: u64 = 1 << 2 | 1 << 7;
 /// exclude_kernel, exclude_hv, sample_id_all, use_clockid.
 pub(super) const FLAGS: u64 = 1 << 5 | 1 << 6 | 1 << 18 | 1 << 25;
 /// context_switch.
-pub(super) const SWITCHES: u64 = 1 << 26;
+const SWITCHES: u64 = 1 << 26;
 /// PERF_FLAG_FD_CLOEXEC.
 const CLOSE_ON_EXEC: usize = 8;
 

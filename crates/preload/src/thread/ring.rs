@@ -1,20 +1,24 @@
-//! The rings into which the kernel writes a thread's context switches and its waits and wakes at
-//! glibc's own locks. The room `events` opens and reads them.
+//! The rings into which the kernel writes a thread's context switches, its waits and wakes at glibc's
+//! own locks, and samples of its code address. The room `events` opens and reads them.
 
-use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize};
 
 /// A thread's rings.
 pub struct Ring {
     /// Address of the first ring's mapping, with context switches; 0: none.
     pub at: AtomicUsize,
-    /// Address of the mapping of the second ring, with wakes at glibc's locks; 0: none.
+    /// Addresses of the mappings of the second ring, with waits for glibc's locks, and of the third
+    /// ring, with wakes there; 0: none.
+    pub waits: AtomicUsize,
     pub wakes: AtomicUsize,
-    /// Address of the mapping of the third ring, with samples of the thread's code address; 0:
+    /// Address of the mapping of the fourth ring, with samples of the thread's code address; 0:
     /// none.
     pub samples: AtomicUsize,
+    /// Microseconds of CPU time between two samples in that ring.
+    pub period: AtomicU32,
     /// How often the thread has waited for a lock of glibc's since its rings were opened, or since
     /// the thread last asked for samples and there was no room for them.
-    pub waits: AtomicU64,
+    pub waited: AtomicU64,
     /// A moment on two clocks, in ticks of the counter and in nanoseconds, at or before all records
     /// that are not read yet.
     pub ticks: AtomicU64,
@@ -27,6 +31,22 @@ pub struct Ring {
     pub taken: AtomicU64,
     /// Whether the rings are being emptied: a signal handler then leaves them alone.
     pub busy: AtomicBool,
+    /// How often the thread leaves its CPU, and what follows from it.
+    pub pace: Pace,
+}
+
+/// How often a thread leaves its CPU, and what follows from it for its breakpoints.
+pub struct Pace {
+    /// The number of times that the thread has left its CPU since a moment, in nanoseconds of the
+    /// kernel's clock.
+    pub left: AtomicU64,
+    pub since: AtomicU64,
+    /// Whether the thread leaves its CPU so often that the kernel's work at each of these times counts.
+    pub often: AtomicBool,
+    /// Whether the thread may have breakpoints.
+    pub entitled: AtomicBool,
+    /// How often the rings are emptied until the thread's breakpoints are taken away, or given back.
+    pub turn: AtomicU32,
 }
 
 impl Ring {
@@ -34,14 +54,23 @@ impl Ring {
     pub const fn new() -> Ring {
         Ring {
             at: AtomicUsize::new(0),
+            waits: AtomicUsize::new(0),
             wakes: AtomicUsize::new(0),
             samples: AtomicUsize::new(0),
-            waits: AtomicU64::new(0),
+            period: AtomicU32::new(0),
+            waited: AtomicU64::new(0),
             ticks: AtomicU64::new(0),
             nanos: AtomicU64::new(0),
             lock: AtomicU64::new(0),
             taken: AtomicU64::new(0),
             busy: AtomicBool::new(false),
+            pace: Pace {
+                left: AtomicU64::new(0),
+                since: AtomicU64::new(0),
+                often: AtomicBool::new(false),
+                entitled: AtomicBool::new(false),
+                turn: AtomicU32::new(0),
+            },
         }
     }
 }
