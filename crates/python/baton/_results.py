@@ -912,7 +912,7 @@ class ReportBeside(Figures):
 
     @property
     def call(self) -> str:
-        """The call: the name of the C function; `pause` for a loop that spins with that instruction, `loop` for another one that spins."""
+        """The call: the name of the C function; `pause` for a loop that spins with that instruction, `runtime` for one in a function of a runtime that is known to spin, `loop` for another one that spins."""
         return cast("str", self._get("call"))
 
     @property
@@ -921,9 +921,19 @@ class ReportBeside(Figures):
         return cast("int | None", self._get("instructions"))
 
     @property
+    def runtime(self) -> str | None:
+        """The runtime whose function spins; `null` for other calls and loops."""
+        return cast("str | None", self._get("runtime"))
+
+    @property
     def total_ns(self) -> int:
         """The path's time there."""
         return cast("int", self._get("total_ns"))
+
+    @property
+    def waits_for(self) -> str | None:
+        """What a thread waits for in the runtime's function, as a phrase; `null` for other calls and loops."""
+        return cast("str | None", self._get("waits_for"))
 
 
 class ReportNestedPart(Figures):

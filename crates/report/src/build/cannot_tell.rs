@@ -137,6 +137,12 @@ impl<'a> Unseen<'a> {
                  lock or a flag of the program's own."
             );
         }
+        if let (Some(runtime), Some(waits_for)) = (&most.runtime, &most.waits_for) {
+            return format!(
+                "Cannot tell: for {share} of its critical path a thread spins{at}, where {runtime} looks again and again for \
+                 {waits_for} before the thread sleeps. For which one, and which thread has it, Baton does not see."
+            );
+        }
         match most.call.as_str() {
             call if most.again => format!(
                 "Cannot tell: for {share} of its critical path a thread {}{at} (`{call}`) again and again. It seems to wait there \
@@ -201,6 +207,13 @@ impl<'a> Unseen<'a> {
         if most.call == "waitpid" && report.run.processes.len() < 2 {
             let text = "record the child processes, too";
             return vec![step(text, with("baton profile --follow-children -o again --"))];
+        }
+        if let (Some(at), Some(runtime)) = (&most.at, &most.runtime) {
+            let text = format!(
+                "see what calls {at}, by a profiler that knows the frames of {runtime}; let fewer threads share what they wait \
+                 for there, or hold it for less time"
+            );
+            return vec![step(&text, None)];
         }
         if most.again {
             let at = most.at.as_ref().map_or_else(String::new, |at| format!(" in {at}"));

@@ -25,6 +25,7 @@ mod requests;
 mod run;
 mod serving;
 mod sites;
+mod spinners;
 mod spins;
 mod standstill;
 mod starved;

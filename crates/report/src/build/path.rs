@@ -3,7 +3,7 @@
 use super::figures::{nanos, places};
 use super::kinds::SHARED;
 use super::names::Names;
-use super::spins::{LOOP, PAUSE, Spin};
+use super::spins::{Spin, Told};
 use super::vain::{FUTILE, POLLING};
 use crate::model::{self, NestedPart, PathPart, PathStep, SectionTime};
 use baton_trace::analysis::{
@@ -166,16 +166,23 @@ pub(super) fn beside(names: &mut Names, path: &CriticalPath, spins: Vec<(Spin, T
         call: from.call.to_owned(),
         again: from.again,
         instructions: None,
+        runtime: None,
+        waits_for: None,
         at: names.site_place(from.process, from.site),
         total_ns: nanos(clock, from.time),
     };
     let mut all: Vec<_> = path.beside.iter().map(&mut one).collect();
-    let spin = |(Spin { at, instructions }, time): (Spin, Ticks)| model::Beside {
-        call: if instructions.is_some() { LOOP } else { PAUSE }.to_owned(),
-        again: true,
-        instructions,
-        at: Some(at),
-        total_ns: nanos(clock, time),
+    let spin = |(Spin { at, by }, time): (Spin, Ticks)| {
+        let runtime = if let Told::Name(runtime) = by { Some(runtime) } else { None };
+        model::Beside {
+            call: by.word().to_owned(),
+            again: true,
+            instructions: if let Told::Turn(instructions) = by { Some(instructions) } else { None },
+            runtime: runtime.map(|runtime| runtime.name.to_owned()),
+            waits_for: runtime.map(|runtime| runtime.waits_for.to_owned()),
+            at: Some(at),
+            total_ns: nanos(clock, time),
+        }
     };
     all.extend(spins.into_iter().map(spin));
     all.sort_by_key(|one| Reverse(one.total_ns));

@@ -1,14 +1,16 @@
 //! Time of the critical path in loops that spin: a lock or a flag of the program's own makes a thread run in a
 //! loop until a variable changes, which leaves no event. The recording samples where threads run. A
 //! sample lies in such a loop if the instruction `pause` is beside it, by which loops spare the CPU
-//! while they spin, or if its instructions show a loop that only another thread can end
-//! ([`crate::loops`]).
+//! while they spin, if its instructions show a loop that only another thread can end
+//! ([`crate::loops`]), or if it is in a function of a runtime that is known to spin
+//! ([`super::spinners`]).
 //!
 //! If a thread does nothing that is recorded, the recording has samples of the first part of its work
 //! only. So the share of a thread's samples outside of waits that lie in such loops counts for all time
 //! in which the path runs along the thread.
 
 use super::names::Names;
+use super::spinners::{self, Runtime};
 use crate::loops::Waits;
 use baton_trace::analysis::{CriticalPath, Doing};
 use baton_trace::{Address, Kinds, ProcessIndex, ThreadIndex, Ticks, Trace, What};
@@ -24,18 +26,38 @@ const LITTLE: u64 = 50;
 /// The most addresses without `pause` beside them whose code is looked at, those with most samples.
 const LOOKS: usize = 128;
 
-/// What stands in the place of a call's name: loops with the instruction `pause`, and others.
-pub(super) const PAUSE: &str = "pause";
-pub(super) const LOOP: &str = "loop";
-
 /// A loop that spins.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Spin {
     /// The place in the code.
     pub(super) at: String,
-    /// Number of instructions of a turn; `None` for a loop that was told by the instruction `pause`.
-    pub(super) instructions: Option<u32>,
+    pub(super) by: Told,
 }
+
+/// What a loop was told by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Told {
+    /// The instruction `pause`.
+    Pause,
+    /// The instructions of a turn, and their number.
+    Turn(u32),
+    /// The name of the function.
+    Name(&'static Runtime),
+}
+
+impl Told {
+    /// What stands in the place of a call's name.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Told::Pause => PAUSE,
+            Told::Turn(_) => "loop",
+            Told::Name(_) => "runtime",
+        }
+    }
+}
+
+/// The word of [`Told::Pause`].
+pub(super) const PAUSE: &str = "pause";
 
 /// An address of code in a process.
 type Place = (ProcessIndex, Address);
@@ -48,6 +70,12 @@ struct Within {
     called: bool,
 }
 
+impl Within {
+    fn of(at: String, by: Told) -> Within {
+        Within { spin: Spin { at, by }, called: false }
+    }
+}
+
 #[derive(Default)]
 struct Sampled {
     /// Number of waits that the thread is in.
@@ -55,19 +83,26 @@ struct Sampled {
     all: u64,
     /// Samples in loops.
     spins: BTreeMap<Spin, u64>,
-    /// Samples in functions that loops call.
+    /// Samples in functions that loops call. A runtime's loops share these functions: the name is that of
+    /// the function, and not of the loop.
     called: BTreeMap<Spin, u64>,
 }
 
 impl Sampled {
     /// The samples in each loop. Samples in functions that a loop calls count for a thread that was found in
-    /// the loop itself.
-    fn in_loops(self) -> impl Iterator<Item = (Spin, u64)> {
-        let called = self.called;
-        self.spins.into_iter().map(move |(spin, count)| {
-            let more = called.get(&spin).copied().unwrap_or_default();
-            (spin, count + more)
-        })
+    /// the loop itself. A function that loops of a runtime call to wait counts by itself for other threads.
+    fn in_loops(self) -> BTreeMap<Spin, u64> {
+        let mut loops = self.spins;
+        for (spin, more) in self.called {
+            let of_runtime = |one: &Spin| matches!(spin.by, Told::Name(_)) && one.by == spin.by;
+            let callers = loops.iter_mut().filter(|(one, _)| **one == spin || of_runtime(one));
+            if let Some((_, count)) = callers.max_by_key(|(_, count)| **count) {
+                *count += more;
+            } else if let Told::Name(_) = spin.by {
+                loops.insert(Spin { by: Told::Pause, ..spin }, more);
+            }
+        }
+        loops
     }
 }
 
@@ -116,12 +151,12 @@ fn places(names: &mut Names, trace: &Trace) -> BTreeMap<Place, Within> {
     let mut others: Vec<(Place, Ticks, u32)> = Vec::new();
     for (place, (count, time)) in sampled(trace) {
         let (process, code) = place;
-        match names.symbols.spins(trace, process, code, time) {
-            true => {
-                let spin = Spin { at: names.code_place(process, code, time), instructions: None };
-                places.insert(place, Within { spin, called: false });
-            }
-            false => others.push((place, time, count)),
+        if let Some(within) = in_runtime(names, trace, place, time) {
+            places.insert(place, within);
+        } else if names.symbols.spins(trace, process, code, time) {
+            places.insert(place, Within::of(names.code_place(process, code, time), Told::Pause));
+        } else {
+            others.push((place, time, count));
         }
     }
     others.sort_by_key(|(place, _, count)| (Reverse(*count), *place));
@@ -132,7 +167,7 @@ fn places(names: &mut Names, trace: &Trace) -> BTreeMap<Place, Within> {
         let known = loops.iter().find(|(of, one, _)| (*of, one.begin) == (*process, waits.begin));
         let spin = known.map(|(.., spin)| spin.clone()).unwrap_or_else(|| Spin {
             at: names.code_place(*process, waits.begin, *time),
-            instructions: Some(waits.instructions as u32),
+            by: Told::Turn(waits.instructions as u32),
         });
         places.insert((*process, *code), Within { spin: spin.clone(), called: false });
         loops.push((*process, waits, spin));
@@ -144,6 +179,13 @@ fn places(names: &mut Names, trace: &Trace) -> BTreeMap<Place, Within> {
         }
     }
     places
+}
+
+/// The function that is known to spin in which an address lies.
+fn in_runtime(names: &mut Names, trace: &Trace, (process, code): Place, time: Ticks) -> Option<Within> {
+    let runtime = spinners::runtime(&trace.module(process, code, time)?.path)?;
+    let (at, called) = runtime.function(&names.sampled(process, code, time))?;
+    Some(Within { spin: Spin { at, by: Told::Name(runtime) }, called })
 }
 
 /// The sampled addresses, with the number of samples and the time of the first one.

@@ -45,8 +45,8 @@ pub struct CriticalPath {
 /// A place where the path's thread was blocked while other threads were at work, or waited in a loop.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Beside {
-    /// The call: the name of the C function; `pause` for a loop that spins with that instruction, `loop` for
-    /// another one that spins.
+    /// The call: the name of the C function; `pause` for a loop that spins with that instruction, `runtime` for
+    /// one in a function of a runtime that is known to spin, `loop` for another one that spins.
     pub call: String,
     /// Whether the thread made the call again and again, with hardly anything in between: a loop that
     /// yields the CPU, naps, or spins.
@@ -55,6 +55,12 @@ pub struct Beside {
     /// Number of instructions of a turn of a `loop`; `null` for calls.
     #[serde(default)]
     pub instructions: Option<u32>,
+    /// The runtime whose function spins; `null` for other calls and loops.
+    #[serde(default)]
+    pub runtime: Option<String>,
+    /// What a thread waits for in the runtime's function, as a phrase.
+    #[serde(default)]
+    pub waits_for: Option<String>,
     /// The place in the code, if it is known.
     pub at: Option<String>,
     /// The path's time there.

@@ -17,6 +17,7 @@ mod openmp;
 mod own_locks;
 mod queues;
 mod requests;
+mod runtimes;
 mod servers;
 mod standstill;
 mod symbols;
