@@ -2662,7 +2662,7 @@ class ReportVerdict(Figures):
 
     @property
     def headline(self) -> str:
-        """The limit as a sentence."""
+        """The limit as a sentence, with the second cause if there is one."""
         return cast("str", self._get("headline"))
 
     @property
@@ -2679,6 +2679,11 @@ class ReportVerdict(Figures):
     def next(self) -> list[ReportNextStep]:
         """What to do next, the most promising step first."""
         return self._list("next", ReportNextStep)
+
+    @property
+    def second(self) -> ReportShare | None:
+        """The cause that takes most of the critical path after `limit`, if it takes at least four fifths of what that takes; `null` otherwise. The headline names it, too."""
+        return self._part("second", ReportShare)
 
     @property
     def shares(self) -> list[ReportShare]:

@@ -23,6 +23,7 @@ mod path;
 mod queues;
 mod requests;
 mod run;
+mod second;
 mod serving;
 mod sites;
 mod spinners;

@@ -86,6 +86,7 @@ pub(super) fn verdict(
     Some(Verdict {
         limit: limit.to_owned(),
         headline,
+        second: None,
         gains: load.gains(),
         next: load.next(report, place),
         doubts: report.limits.disturbed.iter().cloned().collect(),

@@ -5,7 +5,7 @@ use super::cannot_tell::{self, Unseen, most_outside};
 use super::heaviest::{Heaviest, heaviest};
 use super::kinds::{SECTION, SHARED};
 use super::own_locks::{self, WORTH_A_STEP};
-use super::{bound, cpu_limit, starved, vain};
+use super::{bound, cpu_limit, second, starved, vain};
 use crate::format::{duration, percent};
 use crate::model::{NextStep, Report, Share, Verdict, WORTH_A_LOCK, ratio};
 use baton_units::Nanos;
@@ -36,11 +36,11 @@ const LIMITS: [(&str, &str); 17] = [
 /// The limit for time in which a thread was ready and the program had left a CPU to others. Such
 /// time is a fault of the recording rather than of the program, so it limits the program only where
 /// nothing else does.
-const OTHERS: &str = "others";
+pub(super) const OTHERS: &str = "others";
 
 /// The limit for time in which a thread was blocked because the recorder was making room for events.
 /// Such time is the recording's fault too.
-const RECORDER: &str = "recorder";
+pub(super) const RECORDER: &str = "recorder";
 
 /// The phrase for what could be won of the time in which a thread of the critical path was ready
 /// and had no CPU. It is a bound, because with more CPUs the program would have another path.
@@ -79,33 +79,53 @@ pub(super) fn verdict(report: &Report, place: &str) -> Verdict {
     if let Some(verdict) = super::throughput::verdict(report, &shares, most_by_lock, &unseen, place) {
         return verdict;
     }
-    let (limit, headline) = match unseen.headline() {
-        Some(cannot_tell) => (cannot_tell::LIMIT, cannot_tell),
+    let Cause { limit, share, headline } = match unseen.headline() {
+        Some(headline) => Cause { limit: cannot_tell::LIMIT, share: unseen.share, headline },
         None => cause(report, &shares, lock.as_ref()),
     };
-    Verdict {
+    let others = others(report, &shares);
+    let mut verdict = Verdict {
         limit: limit.to_owned(),
-        headline: headline + &others(report, &shares),
+        headline,
+        second: None,
         gains: gains(report, &shares, lock.as_ref(), &unseen),
         next: next(report, &shares, lock.as_ref(), &unseen, place),
         doubts: report.limits.disturbed.iter().cloned().collect(),
         most_by_lock,
         unseen_share: unseen.share,
         shares,
-    }
+    };
+    second::add(&mut verdict, share, lock.as_ref());
+    verdict.headline += &others;
+    verdict
 }
 
-/// The limit of the program, and the sentence about it. If threads starve at the lock with the
+/// What limits the program.
+struct Cause<'a> {
+    limit: &'a str,
+    /// The share of the path that it takes.
+    share: f64,
+    /// The sentence about it.
+    headline: String,
+}
+
+/// The limit of the program. If threads starve at the lock with the
 /// heaviest sections, and these take at least as much as the greatest limit, starvation is the
 /// limit.
-fn cause<'a>(report: &Report, shares: &'a [Share], lock: Option<&Heaviest<'_>>) -> (&'a str, String) {
+fn cause<'a>(report: &Report, shares: &'a [Share], lock: Option<&Heaviest<'_>>) -> Cause<'a> {
     let Some(most) = most(shares) else {
-        return ("nothing", "There is no critical path: the trace has no length.".to_owned());
+        let headline = "There is no critical path: the trace has no length.".to_owned();
+        return Cause { limit: "nothing", share: 0.0, headline };
     };
     let starving = starved::starving(report);
-    match starving.filter(|at| lock.is_some_and(|lock| lock.number == at.number && lock.share >= most.share)) {
-        Some(starving) => (starved::LIMIT, starving.headline()),
-        None => (&most.limit, headline(report, most, lock)),
+    let starves = |lock: &&Heaviest<'_>| {
+        lock.share >= most.share && starving.as_ref().is_some_and(|starving| starving.number == lock.number)
+    };
+    match (&starving, lock.filter(starves)) {
+        (Some(starving), Some(lock)) => {
+            Cause { limit: starved::LIMIT, share: lock.share, headline: starving.headline() }
+        }
+        _ => Cause { limit: &most.limit, share: most.share, headline: headline(report, most, lock) },
     }
 }
 

@@ -21,8 +21,12 @@ pub struct Verdict {
     /// or if the trace leaves open more of the path, or of a server's requests, than could be won
     /// elsewhere.
     pub limit: String,
-    /// The limit as a sentence.
+    /// The limit as a sentence, with the second cause if there is one.
     pub headline: String,
+    /// The cause that takes most of the critical path after `limit`, if it takes at least four fifths
+    /// of what that takes. The headline names it, too.
+    #[serde(default)]
+    pub second: Option<Share>,
     /// The critical path by limit, the greatest share first.
     pub shares: Vec<Share>,
     /// The share of the time in which a lock is free while a thread waits for it, on the critical

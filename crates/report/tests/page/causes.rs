@@ -71,11 +71,15 @@ impl Run {
     }
 
     pub(crate) fn end(&mut self, us: u64) -> Report {
+        self.profile(us).report
+    }
+
+    pub(crate) fn profile(&mut self, us: u64) -> Profile {
         for n in (0..4).rev() {
             self.at(us + u64::from(4 - n), n, What::ThreadEnd { handle: 100 + u64::from(n) });
         }
         let trace = std::mem::replace(&mut self.0, TraceBuilder::new(Clock::nanoseconds()));
-        Profile::of(trace.build()).report
+        Profile::of(trace.build())
     }
 }
 

@@ -18,6 +18,7 @@ mod own_locks;
 mod queues;
 mod requests;
 mod runtimes;
+mod second;
 mod servers;
 mod standstill;
 mod symbols;

@@ -235,6 +235,7 @@ pub(super) fn verdict(
     Verdict {
         limit: if suspected { super::cannot_tell::LIMIT } else { "standstill" }.to_owned(),
         headline: format!("{}{lived}", still.headline),
+        second: None,
         gains: vec![format!("nothing can be said: {stands}")],
         next: still.cures.iter().enumerate().map(step).take(3).collect(),
         doubts: Vec::new(),
