@@ -1,7 +1,7 @@
 //! Sets of kinds of events: for passes over a trace that need only rare kinds, and for telling
 //! which kinds a segment contains.
 
-use crate::event::{Lock, LockKind, Mode, OffReason, SiteId, SystemCall, What};
+use crate::event::{Lock, LockKind, Mode, OffReason, SiteId, SystemCall, WakeReason, What};
 
 /// A set of kinds of events, with a bit for each kind byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +26,11 @@ impl Kinds {
         Kinds::of(&[What::OffCpu { tid: 0, reason: OffReason::Unknown }, What::OnCpu { tid: 0, cpu: 0 }]);
     /// [`What::Sample`] only.
     pub const SAMPLES: Kinds = Kinds::of(&[What::Sample { code: 0, micros: 0 }]);
+    /// The ends of calls, and of waits at condition variables: [`What::Called`] and [`What::CondWake`].
+    pub(crate) const SLEEPS: Kinds = Kinds::of(&[
+        What::Called { call: SystemCall::NONE, site: SiteId::UNKNOWN },
+        What::CondWake { condition: 0, reason: WakeReason::Woken },
+    ]);
     /// What went through queues, and calls: [`What::Put`], [`What::Take`], [`What::QueueClose`],
     /// [`What::Blocked`] and [`What::Called`].
     pub(crate) const FLOWS: Kinds = Kinds::of(&[

@@ -12,6 +12,7 @@
 
 use crate::clock::Ticks;
 use crate::event::{Event, SiteId, ThreadIndex, WakeReason, What};
+use crate::kinds::Kinds;
 use crate::process::ProcessIndex;
 use crate::trace::Trace;
 use std::collections::BTreeMap;
@@ -48,11 +49,25 @@ impl Sleeper {
 
 /// Finds the series of sleeps that lasted until other threads had ended, in the order of their ends.
 pub fn sleepers(trace: &Trace) -> Vec<Sleeper> {
+    if !may_have_series(trace) {
+        return Vec::new();
+    }
     let mut sleepers = Sleepers::of(trace);
     for (number, event) in (1..).zip(trace.complete_events()) {
         sleepers.step(&event, trace.process_of(event.thread), number);
     }
     sleepers.finish()
+}
+
+/// Whether the trace has enough sleeps for a series. Most recordings have none, and tell that without a walk over
+/// all events.
+fn may_have_series(trace: &Trace) -> bool {
+    let is_sleep = |event: &Event| match event.what {
+        What::Called { call, .. } => call.is_sleep(),
+        What::CondWake { reason, .. } => reason == WakeReason::TimedOut,
+        _ => false,
+    };
+    trace.events_of(Kinds::SLEEPS).filter(is_sleep).nth(LEAST - 1).is_some()
 }
 
 /// The sleeps in one place that have come so far.
@@ -170,5 +185,36 @@ impl Sleepers {
     pub(super) fn finish(mut self) -> Vec<Sleeper> {
         (0..self.lives.len() as u32).for_each(|thread| self.acted(ThreadIndex(thread)));
         self.found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::builder::TraceBuilder;
+    use crate::clock::Clock;
+    use crate::event::{Outcome, SystemCall};
+
+    fn has(name: &str, sleeps: usize, timed_out: usize) -> bool {
+        let number = crate::point::CALLS.iter().position(|call| *call == name).expect("a call") as u8;
+        let call = SystemCall { number, outcome: Outcome::Done, file: None, ticks: 10 };
+        let mut trace = TraceBuilder::new(Clock::nanoseconds());
+        let thread = trace.thread("main");
+        for turn in 0..(sleeps + timed_out) as u64 {
+            let what = match turn < sleeps as u64 {
+                true => What::Called { call, site: SiteId(1) },
+                false => What::CondWake { condition: 8, reason: WakeReason::TimedOut },
+            };
+            trace.push(Ticks(turn), thread, what);
+            trace.push(Ticks(turn), thread, What::CondWake { condition: 8, reason: WakeReason::Woken });
+        }
+        may_have_series(&trace.build())
+    }
+
+    #[test]
+    fn a_trace_with_too_few_sleeps_needs_no_search() {
+        assert!(!has("usleep", LEAST - 1, 0) && !has("usleep", 0, LEAST - 1));
+        assert!(has("usleep", LEAST, 0) && has("usleep", 0, LEAST));
+        assert!(!has("read", 2 * LEAST, 0), "a read is no sleep");
     }
 }
