@@ -3,11 +3,8 @@
 
 use crate::compile::rounds;
 use baton_trace::Trace;
-use baton_trace::analysis::{background, exits, is_background, sleepers, unexplained};
+use baton_trace::analysis::{UNEXPLAINED_DECIDES, background, exits, is_background, sleepers, unexplained};
 use baton_units::Nanos;
-
-/// Waits below this share of the critical path do not matter.
-const DECIDES: f64 = 0.1;
 
 /// Returns the reasons not to trust a replay of the trace, as sentences.
 pub(super) fn reasons(trace: &Trace) -> Vec<String> {
@@ -16,7 +13,7 @@ pub(super) fn reasons(trace: &Trace) -> Vec<String> {
     let share = |ticks: baton_trace::Ticks| ticks.0 as f64 / length.0.max(1) as f64;
     let all: f64 = places.iter().map(|place| share(place.time)).sum();
     let mut reasons = Vec::new();
-    if let Some(most) = places.first().filter(|_| all >= DECIDES) {
+    if let Some(most) = places.first().filter(|_| all >= UNEXPLAINED_DECIDES) {
         reasons.push(format!(
             "for {:.0}% of the critical path a thread is blocked in calls (most of it in `{}`) while other threads or processes \
              are at work: it may wait for them, but the replay keeps the recorded length of these calls",
@@ -29,7 +26,7 @@ pub(super) fn reasons(trace: &Trace) -> Vec<String> {
     let waits = all.into_iter().filter(|one| !is_background(&background, one.thread));
     // A replay repeats one series of sleeps of each thread, and none of waits with a deadline.
     let kept = waits.filter(|one| repeated.get(&one.thread) != Some(one));
-    let kept: Vec<_> = kept.filter(|one| share(one.length()) >= DECIDES).collect();
+    let kept: Vec<_> = kept.filter(|one| share(one.length()) >= UNEXPLAINED_DECIDES).collect();
     if let Some(one) = kept.first() {
         let Nanos(ns) = trace.clock.nanos(one.length().0);
         reasons.push(format!(

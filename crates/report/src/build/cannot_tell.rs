@@ -5,13 +5,11 @@ use super::own_locks;
 use super::spins::PAUSE;
 use crate::format::{lock_phrase, percent, phrase, quoted};
 use crate::model::{NextStep, PathPart, Report, Share, WORTH_A_LOCK, ratio};
+use baton_trace::analysis::UNEXPLAINED_DECIDES;
 use baton_units::Nanos;
 
 /// The limit of a verdict that says that the limit is not known.
 pub(super) const LIMIT: &str = "cannot-tell";
-
-/// An unexplained share of the path below this never decides the verdict.
-const DECIDES: f64 = 0.1;
 
 /// The kind of time that a holder is blocked in a call.
 const SECTION_CALL: &str = "critical-section-call";
@@ -77,10 +75,10 @@ impl<'a> Unseen<'a> {
         self.shared > self.share / 2.0
     }
 
-    /// The headline if the unexplained share is at least [`DECIDES`] and greater than the share of
+    /// The headline if the unexplained share is at least [`UNEXPLAINED_DECIDES`] and greater than the share of
     /// each limit in [`EXPLAINED`]; `None` otherwise.
     pub(super) fn headline(&self) -> Option<String> {
-        (self.share >= DECIDES && self.share > self.explained).then(|| {
+        (self.share >= UNEXPLAINED_DECIDES && self.share > self.explained).then(|| {
             if self.may_wait_for_threads() {
                 return self.beside_work();
             }
@@ -194,7 +192,7 @@ impl<'a> Unseen<'a> {
         let report = self.report;
         let with = |tool: &str| report.with(tool);
         let step = |text: &str, command| NextStep { text: text.to_owned(), command };
-        if self.share < DECIDES {
+        if self.share < UNEXPLAINED_DECIDES {
             return Vec::new();
         }
         if self.may_wait_for_processes() {

@@ -7,7 +7,7 @@ use crate::model::{NextStep, Report, Share, Waitable, ratio};
 use baton_units::Nanos;
 use std::collections::BTreeMap;
 
-/// A cause that takes less than this share of the path is not worth advice of its own.
+/// A cause that takes less than this share of the path, or of a server's latency, is not worth advice of its own.
 pub(super) const WORTH_A_STEP: f64 = 0.05;
 
 /// The limits of verdicts about futexes, about locks inside of the C library, and about semaphores and

@@ -12,16 +12,13 @@
 use super::names::Names;
 use super::spinners::{self, Runtime};
 use crate::loops::Waits;
-use baton_trace::analysis::{CriticalPath, Doing};
+use baton_trace::analysis::{CriticalPath, Doing, LITTLE_OF_PATH};
 use baton_trace::{Address, Kinds, ProcessIndex, ThreadIndex, Ticks, Trace, What};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// The fewest samples of a thread that tell what it does.
 const LEAST: u64 = 16;
-
-/// A place with less than 1/`LITTLE` of the path's time is left out.
-const LITTLE: u64 = 50;
 
 /// The most addresses without `pause` beside them whose code is looked at, those with most samples.
 const LOOKS: usize = 128;
@@ -142,7 +139,7 @@ pub(super) fn on_path(names: &mut Names, trace: &Trace, path: &CriticalPath) -> 
         }
     }
     let length = path.time(|_| true).0;
-    times.into_iter().filter(|(_, time)| time.0 > length / LITTLE).collect()
+    times.into_iter().filter(|(_, time)| time.0 > length / LITTLE_OF_PATH).collect()
 }
 
 /// The loops in which sampled addresses lie.

@@ -2,7 +2,7 @@
 //! connections, and says nothing.
 
 use super::cannot_tell::{self, Unseen};
-use super::own_locks;
+use super::own_locks::{self, WORTH_A_STEP};
 use crate::format::{count, duration, lock_phrase, percent, quoted, shell};
 use crate::model::{NextStep, Report, RequestPart, Requests, Serving, Share, Verdict, ratio};
 
@@ -13,8 +13,6 @@ const BUSY: f64 = 0.7;
 /// If the time from the first request to the last is less than this share of the recorded time, the
 /// program is no server.
 const SERVES: f64 = 0.3;
-/// A part of the latency below this share is not worth advice.
-const WORTH_A_STEP: f64 = 0.05;
 /// Threads that are on CPUs all the time limit the throughput if they read or answer at least this
 /// share of the requests.
 const SERVES_MOST: f64 = 0.5;

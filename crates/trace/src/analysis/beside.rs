@@ -25,8 +25,13 @@ use crate::process::ProcessIndex;
 use crate::trace::Trace;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A place with less than 1/`LITTLE` of the path's time is left out.
-const LITTLE: u64 = 50;
+/// A place with less than 1/`LITTLE_OF_PATH` of the critical path's time is left out where the report looks for what the trace
+/// does not explain.
+pub const LITTLE_OF_PATH: u64 = 50;
+
+/// The least share of the critical path that must not be explained for a verdict, or for trust in a prediction, to
+/// depend on it.
+pub const UNEXPLAINED_DECIDES: f64 = 0.1;
 
 /// A place in which the critical path's thread was blocked while other threads were at work.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -94,7 +99,7 @@ impl Beside {
                 known.time += length;
             }
         }
-        places.retain(|_, known| known.time.0 > all.0 / LITTLE);
+        places.retain(|_, known| known.time.0 > all.0 / LITTLE_OF_PATH);
         if places.is_empty() {
             return Vec::new();
         }

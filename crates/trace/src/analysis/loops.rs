@@ -11,7 +11,7 @@
 //!
 //! A program of one thread has no such loops.
 
-use super::beside::Beside;
+use super::beside::{Beside, LITTLE_OF_PATH};
 use super::off_cpu::OffCpu;
 use super::segment::{Doing, PathSegment};
 use crate::clock::{Clock, Ticks};
@@ -39,9 +39,6 @@ const PART: u64 = 3;
 /// [`STEADY`] is not half as long: a busy machine may end a nap late.
 const GROWN: u32 = 2;
 const STEADY: u32 = 5;
-
-/// A place with less than 1/`LITTLE` of the path's time is left out.
-const LITTLE: u64 = 50;
 
 /// An interval in which a thread was in such a loop.
 #[derive(Clone, Copy)]
@@ -238,7 +235,7 @@ impl Loops {
                 *times.entry((trace.process_of(segment.thread), stretch.site, stretch.call)).or_default() += time;
             }
         }
-        times.retain(|_, time| time.0 > all.0 / LITTLE);
+        times.retain(|_, time| time.0 > all.0 / LITTLE_OF_PATH);
         if times.is_empty() {
             return Vec::new();
         }

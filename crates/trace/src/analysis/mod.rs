@@ -71,7 +71,7 @@ mod window;
 pub use account::{Account, Holder, Released, Taken, Waiter};
 pub use along::Along;
 pub use background::{Background, LoopPoint, background, is_background, turns, unknown_names};
-pub use beside::{Beside, unexplained};
+pub use beside::{Beside, LITTLE_OF_PATH, UNEXPLAINED_DECIDES, unexplained};
 pub use causes::WaitKind;
 pub use classes::{ClassKey, ClassReport};
 pub use dilation::{Recording, SWITCH_NS, dilation};
