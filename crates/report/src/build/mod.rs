@@ -31,6 +31,7 @@ mod spins;
 mod standstill;
 mod starved;
 mod throughput;
+mod uneven;
 mod unseen;
 mod vain;
 mod verdict;

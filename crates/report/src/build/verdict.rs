@@ -5,7 +5,7 @@ use super::cannot_tell::{self, Unseen, most_outside};
 use super::heaviest::{Heaviest, heaviest};
 use super::kinds::{SECTION, SHARED};
 use super::own_locks::{self, WORTH_A_STEP};
-use super::{bound, cpu_limit, second, starved, vain};
+use super::{bound, cpu_limit, second, starved, uneven, vain};
 use crate::format::{duration, percent};
 use crate::model::{NextStep, Report, Share, Verdict, WORTH_A_LOCK, ratio};
 use baton_units::Nanos;
@@ -254,6 +254,7 @@ fn gains(report: &Report, shares: &[Share], lock: Option<&Heaviest<'_>>, unseen:
     out.extend(bound::gains(report, shares));
     out.extend(cpu_limit::gains(report, shares));
     out.extend(vain::gains(report));
+    out.extend(uneven::gains(report));
     if let Some(lock) = lock.filter(|lock| lock.share >= 0.001) {
         let count = if lock.locks > 1 { format!(" ({} locks)", lock.locks) } else { String::new() };
         out.push(format!("by critical sections of {}{count} that take no time: {}", lock.name, at_most(lock.share)));
@@ -292,6 +293,7 @@ fn next(
     let with = |tool: &str| report.with(tool);
     let mut steps: Vec<(f64, NextStep)> = own_locks::next(report, shares, place);
     steps.extend(vain::next(report, place));
+    steps.extend(uneven::next(report, place));
     let starving = starved::starving(report);
     let competition = most_by_lock(report);
     if competition >= WORTH_A_LOCK && !unseen.may_wait_for_threads() {

@@ -23,4 +23,5 @@ mod servers;
 mod standstill;
 mod symbols;
 mod terminal;
+mod uneven;
 mod unseen;
