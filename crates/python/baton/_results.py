@@ -1037,6 +1037,20 @@ class ReportPathStep(Figures):
         return cast("int | None", self._get("waitable"))
 
 
+class ReportPathThread(Figures):
+    """How long the path runs along one thread on a CPU."""
+
+    @property
+    def running_ns(self) -> int:
+        """The time."""
+        return cast("int", self._get("running_ns"))
+
+    @property
+    def thread(self) -> int:
+        """Index into `threads`."""
+        return cast("int", self._get("thread"))
+
+
 class ReportCriticalPath(Figures):
     """The critical path."""
 
@@ -1094,6 +1108,11 @@ class ReportCriticalPath(Figures):
     def steps_total(self) -> int:
         """The number of steps before any were merged."""
         return cast("int", self._get("steps_total"))
+
+    @property
+    def threads(self) -> list[ReportPathThread]:
+        """The threads along which the path runs on a CPU, inside of critical sections or not, the one with the most time first, at most 20."""
+        return self._list("threads", ReportPathThread)
 
 
 class ReportNote(Figures):

@@ -5,7 +5,7 @@ use super::kinds::SHARED;
 use super::names::Names;
 use super::spins::{Spin, Told};
 use super::vain::{FUTILE, POLLING};
-use crate::model::{self, NestedPart, PathPart, PathStep, SectionTime};
+use crate::model::{self, NestedPart, PathPart, PathStep, PathThread, SectionTime};
 use baton_trace::analysis::{
     self, Along, Analysis, Background, CriticalPath, Doing, Left, LeftCpus, ObjectId, OffCpu, WaitKind, relax,
 };
@@ -22,6 +22,9 @@ const RELAXED: usize = 8;
 
 /// The most pairs of nested locks that the report keeps.
 const NESTED: usize = 20;
+
+/// The most threads of the path that the report keeps.
+const THREADS: usize = 20;
 
 /// The objects that are shared with other processes. Where no thread of this process holds such a lock,
 /// or posts such a semaphore, one of another process may.
@@ -103,8 +106,20 @@ pub(super) fn path(trace: &Trace, analysis: &Analysis, path: &CriticalPath, samp
         ready_left_ns,
         ready_bound_ns,
         bound_thread: ready.most_bound(),
+        threads: threads(path, ns),
         beside: Vec::new(),
     }
+}
+
+/// The threads along which the path runs on a CPU.
+fn threads(path: &CriticalPath, ns: impl Fn(Ticks) -> Nanos) -> Vec<PathThread> {
+    let mut times: BTreeMap<ThreadIndex, Ticks> = BTreeMap::new();
+    for segment in path.segments.iter().filter(|segment| segment.doing == Doing::Running) {
+        *times.entry(segment.thread).or_default() += segment.end.since(segment.begin);
+    }
+    let mut all: Vec<_> = times.into_iter().collect();
+    all.sort_by_key(|(thread, time)| (Reverse(*time), *thread));
+    all.iter().take(THREADS).map(|(thread, time)| PathThread { thread: thread.0, running_ns: ns(*time) }).collect()
 }
 
 /// The path's time by what happens, the greatest part first.

@@ -42,6 +42,11 @@ pub(super) const OTHERS: &str = "others";
 /// Such time is the recording's fault too.
 pub(super) const RECORDER: &str = "recorder";
 
+/// The verdict names the thread that does at least this share of the path's work, if no other thread ran for more than
+/// this share of its time.
+const MOSTLY: f64 = 0.8;
+const FAR_LESS: f64 = 0.5;
+
 /// The phrase for what could be won of the time in which a thread of the critical path was ready
 /// and had no CPU. It is a bound, because with more CPUs the program would have another path.
 const NO_CPU: &str = "if each ready thread had had a CPU at once, which is a bound and no forecast";
@@ -176,7 +181,8 @@ fn headline(report: &Report, most: &Share, lock: Option<&Heaviest<'_>>) -> Strin
     let share = percent(most.share);
     match (most.limit.as_str(), lock) {
         ("running", _) => format!(
-            "The program's own work limits it: {share} of its critical path runs on a CPU, outside of critical sections."
+            "The program's own work limits it: {share} of its critical path runs on a CPU, outside of critical sections.{}",
+            mostly_one_thread(report)
         ),
         ("sections", Some(lock)) => format!(
             "Critical sections limit it: {share} of its critical path lies inside of them, {} inside of {}'s{}.",
@@ -359,6 +365,25 @@ fn next(
 }
 
 /// The CPUs of the machine as a phrase, or the one CPU that all threads but the first may use.
+/// A sentence on the thread that does most of the path's work, if there is one and it works far more than any other.
+fn mostly_one_thread(report: &Report) -> String {
+    let on_path: u64 = report.critical_path.threads.iter().map(|one| one.running_ns.0).sum();
+    let Some(most) = report.critical_path.threads.first() else { return String::new() };
+    let Some(thread) = report.threads.get(most.thread as usize) else { return String::new() };
+    let others = report.threads.iter().enumerate().filter(|(number, _)| *number != most.thread as usize);
+    let next = others.map(|(_, other)| other.running_ns).max().unwrap_or_default();
+    let far_more = next > Nanos(0) && next.0 as f64 <= thread.running_ns.0 as f64 * FAR_LESS;
+    if !far_more || ratio(most.running_ns.0, on_path) < MOSTLY {
+        return String::new();
+    }
+    format!(
+        " Most of it is that of {}, which ran for {}, and no other thread for more than {}.",
+        thread.name,
+        duration(thread.running_ns),
+        duration(next)
+    )
+}
+
 fn cpus(report: &Report) -> String {
     let mut sets = report.threads.iter().skip(1).map(|thread| thread.cpus.as_deref());
     match sets.next().flatten() {

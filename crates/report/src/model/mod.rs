@@ -18,7 +18,7 @@ mod verdict;
 
 pub use openmp::{CameLast, ParallelRegion, TaskSite};
 pub use outside::Outside;
-pub use path::{Background, Beside, CriticalPath, NestedPart, PathPart, PathStep, SectionTime};
+pub use path::{Background, Beside, CriticalPath, NestedPart, PathPart, PathStep, PathThread, SectionTime};
 pub use queues::{Queue, QueuePlace, QueueSide, QueueUser, SlowStage};
 pub use requests::{BusiestLock, Latency, PROGRESS, Progress, RequestPart, Requests, Serving, SlowPart, SlowRequest};
 pub use run::{Clock, CpuLimit, Dilation, Host, Limits, Note, Process, ProgramRun};

@@ -36,10 +36,21 @@ pub struct CriticalPath {
     /// The thread with the greatest part of `ready_bound_ns`; `null` if there is none.
     #[serde(default)]
     pub bound_thread: Option<u32>,
+    /// The threads along which the path runs on a CPU, inside of critical sections or not, the one with the
+    /// most time first, at most 20.
+    #[serde(default)]
+    pub threads: Vec<PathThread>,
     /// Places where the path's thread was blocked in a call while other threads were at work, or waited
     /// in a loop, so that what it waited for is not known. Their time is among `blocked`.
     #[serde(default)]
     pub beside: Vec<Beside>,
+}
+
+/// How long the path runs along one thread on a CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PathThread {
+    pub thread: u32,
+    pub running_ns: Nanos,
 }
 
 /// A place where the path's thread was blocked while other threads were at work, or waited in a loop.

@@ -1,11 +1,13 @@
-//! Work that is spread unevenly between the waits at a barrier.
+//! Work that is spread unevenly: between the waits at a barrier, and between threads.
 
 use super::causes::{A, Run, SITE, X, has};
 use baton_report::model::Verdict;
-use baton_trace::What;
 use baton_trace::meta::{Host, Meta};
+use baton_trace::{How, OffReason, What};
 
 const STEP: u64 = 0x6000;
+const READY: u64 = 0x7000;
+const DONE: u64 = 0x8000;
 
 /// Two threads work between the waits at `step`, in 20 rounds: one for `one` µs, the other for `other` µs. If `changes`,
 /// they change places each round. Each wait ends a microsecond after the second thread has come. The machine has
@@ -64,4 +66,45 @@ fn even_work_and_threads_without_cpus_are_not_told() {
     let mut run = Run::new();
     run.take(100, 0, A, X, SITE).give(110, 0, A, X);
     assert!(!format!("{:?}", run.end(110).verdict).contains("evenly"));
+}
+
+/// Thread 0 hands over to thread 1, which works for `work` µs while thread 0 waits, in 20 rounds.
+fn hand_overs(work: u64) -> Verdict {
+    let mut run = Run::new();
+    for thread in 0..4 {
+        run.at(0, thread, What::OnCpu { tid: 0, cpu: thread });
+    }
+    for thread in 2..4 {
+        run.at(1, thread, What::OffCpu { tid: 0, reason: OffReason::Blocked });
+    }
+    for round in 0..20 {
+        let now = round * (work + 25);
+        run.at(now, 1, What::SemWait { semaphore: READY, site: SITE });
+        run.at(now, 1, What::OffCpu { tid: 0, reason: OffReason::Blocked });
+        run.at(now + 20, 0, What::SemPost { semaphore: READY, site: SITE });
+        run.at(now + 21, 0, What::SemWait { semaphore: DONE, site: SITE });
+        run.at(now + 21, 0, What::OffCpu { tid: 0, reason: OffReason::Blocked });
+        run.at(now + 22, 1, What::OnCpu { tid: 0, cpu: 1 });
+        run.at(now + 22, 1, What::SemTaken { semaphore: READY, how: How::sleeping(1) });
+        run.at(now + 22 + work, 1, What::SemPost { semaphore: DONE, site: SITE });
+        run.at(now + 24 + work, 0, What::OnCpu { tid: 0, cpu: 0 });
+        run.at(now + 24 + work, 0, What::SemTaken { semaphore: DONE, how: How::sleeping(1) });
+    }
+    let end = 20 * (work + 25);
+    for thread in 2..4 {
+        run.at(end, thread, What::OnCpu { tid: 0, cpu: thread });
+    }
+    run.end(end).verdict
+}
+
+#[test]
+fn a_thread_that_works_far_more_than_others_is_named() {
+    let verdict = hand_overs(100);
+    has(
+        &verdict,
+        "running",
+        &[" Most of it is that of thread 1, which ran for 2.0", ", and no other thread for more than 4"],
+    );
+    // Of threads that work as long, none is named.
+    assert!(!hand_overs(25).headline.contains("Most of it"), "{:?}", hand_overs(25));
 }
