@@ -105,6 +105,6 @@ fn a_thread_that_works_far_more_than_others_is_named() {
         "running",
         &[" Most of it is that of thread 1, which ran for 2.0", ", and no other thread for more than 4"],
     );
-    // Of threads that work as long, none is named.
+    // Neither of two threads that work for as long is named.
     assert!(!hand_overs(25).headline.contains("Most of it"), "{:?}", hand_overs(25));
 }
