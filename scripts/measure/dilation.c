@@ -58,23 +58,41 @@ static void *wait_for_all(void *me) {
     return me;
 }
 
+static void *work_once(void *me) {
+    work();
+    return me;
+}
+
+// Threads that work once and end, `threads` of them at a time.
+static void *come_and_go(void *me) {
+    pthread_t thread[1024];
+    for (int i = 0; i < rounds; i++) {
+        for (int k = 0; k < threads; k++)
+            if (pthread_create(&thread[k], NULL, work_once, NULL)) exit(1);
+        for (int k = 0; k < threads; k++) pthread_join(thread[k], NULL);
+    }
+    return me;
+}
+
 static void *work_apart(void *me) {
     for (int i = 0; i < 2 * rounds; i++) work();
     return me;
 }
 
 int main(int argc, char **argv) {
-    if (argc != 5) return fputs("usage: dilation locks|pairs|herd|apart THREADS TURNS ROUNDS\n", stderr), 2;
+    if (argc != 5) return fputs("usage: dilation locks|pairs|herd|short-lived|apart THREADS TURNS ROUNDS\n", stderr), 2;
     threads = atoi(argv[2]), turns = atoi(argv[3]), rounds = atoi(argv[4]);
     void *(*run)(void *) = !strcmp(argv[1], "locks") ? take_locks : !strcmp(argv[1], "pairs") ? pass_items
-                         : !strcmp(argv[1], "herd") ? wait_for_all : work_apart;
+                         : !strcmp(argv[1], "herd") ? wait_for_all : !strcmp(argv[1], "short-lived") ? come_and_go
+                         : work_apart;
     pthread_t thread[1024];
     if (threads < 1 || threads > 1024) return fputs("1 to 1024 threads\n", stderr), 2;
     struct timespec before, after;
     clock_gettime(CLOCK_MONOTONIC, &before);
-    for (long i = 0; i < threads; i++)
+    int started = run == come_and_go ? 1 : threads;
+    for (long i = 0; i < started; i++)
         if (pthread_create(&thread[i], NULL, run, (void *)i)) return 1;
-    for (int i = 0; i < threads; i++) pthread_join(thread[i], NULL);
+    for (int i = 0; i < started; i++) pthread_join(thread[i], NULL);
     clock_gettime(CLOCK_MONOTONIC, &after);
     printf("%.1f\n", (after.tv_sec - before.tv_sec) * 1e3 + (after.tv_nsec - before.tv_nsec) / 1e6);
     return 0;

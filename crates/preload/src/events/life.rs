@@ -105,7 +105,7 @@ fn thread_ends(thread: &Thread) {
         // Shows how much of the time since the last reading of its CPU time the thread spent on a
         // CPU.
         thread.pen.post(&SESSION, What::CpuTime { ns: sys::thread_cpu_ns() });
-        thread.switches.empty(thread);
+        thread.switches.empty_last(thread);
         thread.switches.taken(thread);
         thread.pen.post(&SESSION, What::ThreadEnd { handle: thread.handle() as u64 });
     }
@@ -117,7 +117,7 @@ fn thread_ends(thread: &Thread) {
 pub fn finish() {
     if SESSION.is_open() {
         if let Some(thread) = thread::existing() {
-            thread.switches.empty(thread);
+            thread.switches.empty_last(thread);
             thread.pen.post(&SESSION, What::Exit);
         }
         if !thread::fork::in_child() {

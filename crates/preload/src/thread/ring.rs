@@ -45,6 +45,8 @@ pub struct Pace {
     pub often: AtomicBool,
     /// Whether the thread may have breakpoints.
     pub entitled: AtomicBool,
+    /// When the rings were opened, in nanoseconds of the kernel's clock.
+    pub opened: AtomicU64,
     /// How often the rings are emptied until the thread's breakpoints are taken away, or given back.
     pub turn: AtomicU32,
 }
@@ -69,6 +71,7 @@ impl Ring {
                 since: AtomicU64::new(0),
                 often: AtomicBool::new(false),
                 entitled: AtomicBool::new(false),
+                opened: AtomicU64::new(0),
                 turn: AtomicU32::new(0),
             },
         }

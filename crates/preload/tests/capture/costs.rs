@@ -1,8 +1,9 @@
 //! What recording costs.
 
 use crate::common::{Run, folder};
-use crate::recorded;
+use crate::{count, recorded};
 use baton_trace::What;
+use baton_trace::analysis::off_cpu;
 
 #[test]
 fn what_recording_costs_is_in_the_trace() {
@@ -40,4 +41,20 @@ fn an_event_costs_at_most_fifty_nanoseconds() {
     let recorded = nanoseconds_a_pair(|| pairs().set("BATON_TRACE", folder("pairs")));
     let event = (recorded - bare) / 2.0;
     assert!(event <= 50.0, "{event:.1} ns an event: {bare:.1} ns a pair, {recorded:.1} recorded");
+}
+
+/// In a program whose threads end at once, a new thread has no samples at first, because to ask for them takes
+/// longer than such a thread lives. A thread that lives on gets them.
+#[test]
+fn a_thread_that_outlives_many_others_is_sampled() {
+    recorded("short_lives.c", &[], |trace| {
+        if count(trace, |what| matches!(what, What::OnCpu { .. })) == 0 {
+            return eprintln!("the kernel tells no context switches here");
+        }
+        let last = trace.threads.len() as u32 - 1;
+        let samples =
+            trace.events().filter(|event| event.thread.0 == last && matches!(event.what, What::Sample { .. }));
+        assert!(samples.count() >= 4);
+        assert!(off_cpu(trace)[last as usize].stretches.len() >= 20, "each nap is there");
+    });
 }

@@ -70,7 +70,7 @@ impl Ring {
         self.at.store(at, Relaxed);
         let entitled = before < WITH_BREAKPOINTS;
         self.begin_pace(nanos, entitled);
-        if entitled {
+        if entitled && !pace::threads_are_short_lived() {
             self.give_breakpoints();
             self.sample();
         }
@@ -93,6 +93,7 @@ impl Ring {
             OPEN.fetch_sub(1, Relaxed);
             // SAFETY: `open` mapped the ring; its only reader is this thread.
             unsafe { perf::unmap(at, PAGES) };
+            self.end_pace();
         }
         self.take_breakpoints();
         self.end_samples();
@@ -150,8 +151,18 @@ impl Ring {
         (at != 0).then(|| unsafe { perf::written(at) })
     }
 
-    /// Writes the records that the kernel has made since the last time into the trace.
+    /// Writes the records that the kernel has made since the last time into the trace, and decides what
+    /// the kernel does for the thread from now on.
     pub(super) fn empty(&self, thread: &Thread) {
+        self.write(thread, true);
+    }
+
+    /// Like [`empty`](Ring::empty), for a thread that is about to end.
+    pub(super) fn empty_last(&self, thread: &Thread) {
+        self.write(thread, false);
+    }
+
+    fn write(&self, thread: &Thread, goes_on: bool) {
         // The switch ring is read last: while this thread reads the rings, the kernel adds no
         // records to them but switches.
         // SAFETY: the rings stay mapped while their thread runs.
@@ -186,8 +197,10 @@ impl Ring {
         }
         self.ticks.store(reader.now.0, Relaxed);
         self.nanos.store(reader.now.1, Relaxed);
-        self.keep_pace(reader.left.get(), reader.now.1, self.waited.load(Relaxed) != waited);
-        self.sample_if_it_waits();
+        if goes_on {
+            self.keep_pace(reader.left.get(), reader.now.1, self.waited.load(Relaxed) != waited);
+            self.sample_if_it_waits();
+        }
         // Records the time that emptying took as a pause, which the analysis takes off the thread's
         // time: the program did not ask for it.
         let ticks = clock::now(SESSION.source()).saturating_sub(began);

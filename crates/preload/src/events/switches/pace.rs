@@ -16,7 +16,7 @@ use super::super::perf;
 use super::{WAIT_PAGES, WAKE_PAGES};
 use crate::base::errno;
 use crate::thread::Ring;
-use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// A thread that leaves its CPU more than once in this many nanoseconds leaves it often.
 const OFTEN_NS: u64 = 2_000_000;
@@ -29,14 +29,41 @@ const WITHOUT: u32 = 8;
 /// The number of turns for which a thread keeps its breakpoints after a wait for a lock of glibc's.
 const AFTER_WAIT: u32 = 64;
 
+/// Threads are short-lived if those that have ended, at least [`ENDED_ENOUGH`], lived for less than this many
+/// nanoseconds in the mean.
+const SHORT_NS: u64 = 10_000_000;
+const ENDED_ENOUGH: u64 = 32;
+
+/// How many threads with rings have ended, and how long they lived together, in nanoseconds.
+static ENDED: AtomicU64 = AtomicU64::new(0);
+static LIVED: AtomicU64 = AtomicU64::new(0);
+
+/// Whether the program's threads are short-lived. Breakpoints and samples take 95 us of a thread's beginning and end
+/// (measured as above; a thread without a recording takes 32 us in all), so a new thread of such a program gets them
+/// the first time that its rings are emptied.
+pub(super) fn threads_are_short_lived() -> bool {
+    are_short_lived(ENDED.load(Relaxed), LIVED.load(Relaxed))
+}
+
+fn are_short_lived(ended: u64, lived: u64) -> bool {
+    ended >= ENDED_ENOUGH && lived < ended * SHORT_NS
+}
+
 impl Ring {
     /// Begins to judge the thread. `entitled`: whether it may have breakpoints.
     pub(super) fn begin_pace(&self, now_ns: u64, entitled: bool) {
+        self.pace.opened.store(now_ns, Relaxed);
         self.pace.left.store(0, Relaxed);
         self.pace.since.store(now_ns, Relaxed);
         self.pace.often.store(false, Relaxed);
         self.pace.entitled.store(entitled, Relaxed);
         self.pace.turn.store(1, Relaxed);
+    }
+
+    /// Counts the thread's life.
+    pub(super) fn end_pace(&self) {
+        LIVED.fetch_add(super::moment().1.saturating_sub(self.pace.opened.load(Relaxed)), Relaxed);
+        ENDED.fetch_add(1, Relaxed);
     }
 
     /// Ends a turn, in which the thread left its CPU `left` times. `waited`: whether it waited for a lock of
@@ -56,6 +83,9 @@ impl Ring {
         }
         if !pace.entitled.load(Relaxed) {
             return;
+        }
+        if self.samples.load(Relaxed) == 0 {
+            self.sample();
         }
         let has = self.waits.load(Relaxed) != 0;
         let (wants, turns) = next(has, pace.turn.load(Relaxed), pace.often.load(Relaxed), waited);
@@ -127,6 +157,13 @@ mod tests {
         assert_eq!(is_often(ENOUGH, LONG_NS - 1), Some(true));
         assert_eq!(is_often(ENOUGH, LONG_NS), Some(false));
         assert_eq!(is_often(0, LONG_NS), Some(false));
+    }
+
+    #[test]
+    fn threads_are_short_lived_by_their_mean() {
+        assert!(!are_short_lived(ENDED_ENOUGH - 1, 0));
+        assert!(are_short_lived(ENDED_ENOUGH, ENDED_ENOUGH * SHORT_NS - 1));
+        assert!(!are_short_lived(ENDED_ENOUGH, ENDED_ENOUGH * SHORT_NS));
     }
 
     /// Returns in which of `turns` turns a thread has breakpoints. It waits for a lock of glibc's in the turns
