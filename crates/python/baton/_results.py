@@ -1320,6 +1320,11 @@ class ReportLock(Figures):
         return cast("int | None", self._get("origin"))
 
     @property
+    def others(self) -> int | None:
+        """Acquisitions by other threads than the one that acquired the lock most often."""
+        return cast("int | None", self._get("others"))
+
+    @property
     def overhead_ns(self) -> int:
         """The part of `blocked_ns` during which no thread held the lock: competition overhead (ΣCOH)."""
         return cast("int", self._get("overhead_ns"))

@@ -33,6 +33,7 @@ mod starved;
 mod throughput;
 mod uneven;
 mod unseen;
+mod unwaited;
 mod vain;
 mod verdict;
 
@@ -193,6 +194,8 @@ fn lock_of(trace: &Trace, name: String, class: u32, origin: Option<u32>, lock: &
         process_shared: lock.is_shared,
         usage: usage(&trace.clock, &lock.stats),
         owners: lock.stats.threads.values().filter(|t| t.acquisitions > 0).count() as u32,
+        others: lock.stats.acquisitions
+            - lock.stats.threads.values().map(|thread| thread.acquisitions).max().unwrap_or_default(),
         doubts: figures::doubts(&lock.stats.anomalies),
         program_without_overhead_ns: None,
         program_without_exclusion_ns: None,

@@ -5,6 +5,7 @@ use super::cannot_tell::{self, Unseen, most_outside};
 use super::heaviest::{Heaviest, heaviest};
 use super::kinds::{SECTION, SHARED};
 use super::own_locks::{self, WORTH_A_STEP};
+use super::unwaited::{Unwaited, unwaited};
 use super::{bound, cpu_limit, second, starved, uneven, vain};
 use crate::format::{duration, percent};
 use crate::model::{NextStep, Report, Share, Verdict, WORTH_A_LOCK, ratio};
@@ -84,17 +85,23 @@ pub(super) fn verdict(report: &Report, place: &str) -> Verdict {
     if let Some(verdict) = super::throughput::verdict(report, &shares, most_by_lock, &unseen, place) {
         return verdict;
     }
-    let Cause { limit, share, headline } = match unseen.headline() {
+    let cause = match unseen.headline() {
         Some(headline) => Cause { limit: cannot_tell::LIMIT, share: unseen.share, headline },
         None => cause(report, &shares, lock.as_ref()),
+    };
+    let unwaited = unwaited(report);
+    let open = unwaited.as_ref().filter(|_| cause.limit == "running").and_then(|lock| lock.headline(cause.share));
+    let Cause { limit, share, headline } = match open {
+        Some(headline) => Cause { limit: cannot_tell::LIMIT, share: cause.share, headline },
+        None => cause,
     };
     let others = others(report, &shares);
     let mut verdict = Verdict {
         limit: limit.to_owned(),
         headline,
         second: None,
-        gains: gains(report, &shares, lock.as_ref(), &unseen),
-        next: next(report, &shares, lock.as_ref(), &unseen, place),
+        gains: gains(report, &shares, lock.as_ref(), &unseen, unwaited.as_ref()),
+        next: next(report, &shares, lock.as_ref(), &unseen, unwaited.as_ref(), place),
         doubts: report.limits.disturbed.iter().cloned().collect(),
         most_by_lock,
         unseen_share: unseen.share,
@@ -243,12 +250,21 @@ fn others(report: &Report, shares: &[Share]) -> String {
     ready.unwrap_or_default() + &recorder.unwrap_or_default()
 }
 
-fn gains(report: &Report, shares: &[Share], lock: Option<&Heaviest<'_>>, unseen: &Unseen<'_>) -> Vec<String> {
+fn gains(
+    report: &Report,
+    shares: &[Share],
+    lock: Option<&Heaviest<'_>>,
+    unseen: &Unseen<'_>,
+    unwaited: Option<&Unwaited<'_>>,
+) -> Vec<String> {
     let of = |limit: &str| shares.iter().find(|share| share.limit == limit);
     let at_most = |share: f64| if share == 0.0 { "nothing".to_owned() } else { format!("at most {}", percent(share)) };
     let (free, all) = (report.totals.free_while_wanted_ns, duration(report.totals.span_ns));
     let mut out = vec![match free {
-        Nanos(0) => unseen.by_another_lock().unwrap_or_else(|| nothing(report, &all)),
+        Nanos(0) => {
+            let unknown = unseen.by_another_lock().or_else(|| unwaited.map(Unwaited::gain));
+            unknown.unwrap_or_else(|| nothing(report, &all))
+        }
         free => format!(
             "by another lock: {}; for {} of {all} a lock was free while a thread waited for it{}",
             at_most(most_by_lock(report)),
@@ -292,6 +308,7 @@ fn next(
     shares: &[Share],
     lock: Option<&Heaviest<'_>>,
     unseen: &Unseen<'_>,
+    unwaited: Option<&Unwaited<'_>>,
     place: &str,
 ) -> Vec<NextStep> {
     let share = |limit: &str| shares.iter().find(|share| share.limit == limit).map_or(0.0, |share| share.share);
@@ -299,6 +316,7 @@ fn next(
     let with = |tool: &str| report.with(tool);
     let mut steps: Vec<(f64, NextStep)> = own_locks::next(report, shares, place);
     steps.extend(vain::next(report, place));
+    steps.extend(unwaited.map(|lock| (lock.share(), step(lock.text(), None))));
     steps.extend(uneven::next(report, place));
     let starving = starved::starving(report);
     let competition = most_by_lock(report);

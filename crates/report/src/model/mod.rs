@@ -154,6 +154,9 @@ pub struct Lock {
     pub usage: Usage,
     /// The number of threads that acquired the lock.
     pub owners: u32,
+    /// Acquisitions by other threads than the one that acquired the lock most often.
+    #[serde(default)]
+    pub others: u64,
     /// Contradictions in the lock's events, as sentences. With any of these, the figures are
     /// uncertain.
     pub doubts: Vec<String>,

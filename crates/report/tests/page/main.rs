@@ -25,3 +25,4 @@ mod symbols;
 mod terminal;
 mod uneven;
 mod unseen;
+mod unwaited;
