@@ -1,0 +1,150 @@
+//! What a thread's life showed: the places to which its loops came back, the threads that it joined,
+//! and what it did for others.
+
+use super::LoopPoint;
+use crate::clock::Ticks;
+use crate::event::{FutexEnd, SiteId, ThreadIndex, WakeReason, What};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A loop counts as seen once a thread has gone round in it this often, so that the thread came to
+/// the loop's place once more than this.
+pub(super) const TURNS: u64 = 3;
+
+/// How often a thread came to a place, and the longest time between two visits there.
+pub(super) struct Visits {
+    pub(super) count: u64,
+    pub(super) first: Ticks,
+    pub(super) last: Ticks,
+    pub(super) longest: Ticks,
+    /// The call sites at which the locks that the thread released there began to live
+    /// ([`Lives`](super::super::lock_lives::Lives)).
+    pub(super) locks: BTreeSet<SiteId>,
+}
+
+/// A join that ended well.
+pub(super) struct Join {
+    pub(super) child: ThreadIndex,
+    pub(super) begin: Ticks,
+    /// Whether the joiner did nothing between the join before and this one.
+    pub(super) follows: bool,
+}
+
+/// What a thread has done so far.
+#[derive(Default)]
+pub(super) struct Life {
+    /// Visits after this moment do not count, and the turn in which it lies is the last one.
+    pub(super) until: Option<Ticks>,
+    pub(super) began: Option<Ticks>,
+    pub(super) ended: Option<Ticks>,
+    /// The locks held, counted with each repeated acquisition.
+    pub(super) held: u32,
+    pub(super) places: BTreeMap<LoopPoint, Visits>,
+    /// Whether the thread did something for other threads, or got something from them, other than by
+    /// locks.
+    pub(super) serves: bool,
+    /// Whether the thread moved items of a queue of the library: it ends when its items do, and not by a word.
+    pub(super) moves_items: bool,
+    /// The call that created the thread, with its callers.
+    pub(super) created_at: Option<SiteId>,
+    pub(super) creating: Option<SiteId>,
+    /// Where the thread waited for locks, with the callers.
+    pub(super) waited_at: BTreeSet<SiteId>,
+    pub(super) cpu_ns: Option<u64>,
+    pub(super) joins: Vec<Join>,
+    pub(super) joining: Option<(Ticks, bool)>,
+    /// Whether the thread's last act was the end of a join.
+    pub(super) joined: bool,
+    /// The place of the wait that the thread is in, or was in last.
+    pub(super) waits_at: SiteId,
+    /// The thread that ended this thread's last wait by a signal, a wake or a post, and when it did.
+    pub(super) told: Option<(ThreadIndex, Ticks)>,
+}
+
+impl Life {
+    /// Follows the locks that the thread holds. Returns the place to which an event of the thread
+    /// comes, if that may be where a loop goes round.
+    pub(super) fn goes_to(&mut self, what: &What) -> Option<LoopPoint> {
+        match *what {
+            What::Acquire { .. } | What::Acquired { .. } => self.held += 1,
+            What::Release { site, .. } => {
+                self.held = self.held.saturating_sub(1);
+                return (self.held == 0).then_some(LoopPoint::Release(site));
+            }
+            What::Blocked { site, .. } if self.held == 0 => return Some(LoopPoint::Blocked(site)),
+            What::CondWait { site, .. } | What::FutexWait { site, .. } | What::SemWait { site, .. } => {
+                self.waits_at = site;
+            }
+            What::CondWake { reason: WakeReason::TimedOut, .. }
+            | What::FutexWaitEnd { end: FutexEnd::TimedOut, .. }
+            | What::SemTimeout { .. }
+                if self.held == 0 =>
+            {
+                return Some(LoopPoint::TimedOut(self.waits_at));
+            }
+            _ => {}
+        }
+        None
+    }
+
+    pub(super) fn came_to(&mut self, place: LoopPoint, now: Ticks, lock: Option<SiteId>) {
+        let new = || Visits { count: 0, first: now, last: now, longest: Ticks(0), locks: BTreeSet::new() };
+        let visits = self.places.entry(place).or_insert_with(new);
+        let until = self.until.unwrap_or(now);
+        if visits.last > until {
+            return;
+        }
+        visits.locks.extend(lock);
+        visits.count += u64::from(now <= until);
+        visits.longest = visits.longest.max(now.since(visits.last));
+        visits.last = now;
+    }
+
+    /// The place that the thread came to most often, with the longest turn there; `None` if the
+    /// thread made fewer than [`TURNS`] turns. A loop that waits with a deadline comes to the place of
+    /// that wait, though a signal ends the last wait.
+    pub(super) fn turns(&self) -> Option<(LoopPoint, Ticks)> {
+        let waits = |place: &LoopPoint| u64::from(matches!(place, LoopPoint::TimedOut(_)));
+        let most = self.places.iter().max_by_key(|(place, visits)| visits.count + waits(place))?;
+        (most.1.count > TURNS).then_some((*most.0, most.1.longest))
+    }
+
+    /// The mean time between two visits to the place that the thread came to most often, if it made
+    /// [`TURNS`] turns.
+    pub(super) fn usual_turn(&self) -> Option<Ticks> {
+        let visits = &self.places[&self.turns()?.0];
+        Some(Ticks(visits.last.since(visits.first).0 / (visits.count - 1)))
+    }
+
+    /// Whether both threads come to one place in the code and, as far as is known, do the same
+    /// thing there. Only places count to which this thread came at least `least` times.
+    fn shares_a_place_with(&self, other: &Life, least: u64) -> bool {
+        let created_alike = match (self.created_at, other.created_at) {
+            (Some(mine), Some(theirs)) => mine == theirs,
+            _ => true,
+        };
+        let callers_differ = are_apart(&self.waited_at, &other.waited_at);
+        let shares = |(place, visits): (&LoopPoint, &Visits)| match other.places.get(place) {
+            _ if visits.count < least => false,
+            Some(theirs) => created_alike || !(callers_differ || are_apart(&visits.locks, &theirs.locks)),
+            None => false,
+        };
+        self.places.iter().any(shares)
+    }
+
+    /// Whether the threads are peers. Threads that came to no place at all cannot be told apart, so
+    /// they count as peers.
+    pub(super) fn is_peer_of(&self, other: &Life) -> bool {
+        (self.places.is_empty() && other.places.is_empty()) || self.shares_a_place_with(other, 0)
+    }
+
+    /// Whether the thread's loop comes to a place to which the thread that ends it comes as well. What
+    /// the thread does once, behind its loop, does not count.
+    pub(super) fn goes_round_with(&self, joiner: &Life) -> bool {
+        self.shares_a_place_with(joiner, if self.turns().is_some() { TURNS + 1 } else { 0 })
+    }
+}
+
+/// Whether both sets have members, and none in common.
+fn are_apart(mine: &BTreeSet<SiteId>, theirs: &BTreeSet<SiteId>) -> bool {
+    !mine.is_empty() && !theirs.is_empty() && mine.is_disjoint(theirs)
+}

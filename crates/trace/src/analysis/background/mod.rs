@@ -1,0 +1,174 @@
+//! Threads that end because another thread tells them to: a monitor, a flusher, a logger.
+//!
+//! Such a thread goes round in a loop until another thread sets a flag, and a thread then joins it.
+//! The thread lives as long as the program, whatever its own work is. So the joiner does not wait
+//! for the thread's work: it waits for the rest of one turn (one pass) of the loop. The critical
+//! path therefore stays with the joiner, and a replay lets the thread's loop go round until the
+//! joiner has come.
+//!
+//! The trace shows no flag. A joined thread counts as such a **background thread** if
+//!
+//! - it ended within one turn of its own loop after the joiner had come, and made at least
+//!   [`TURNS`](life::TURNS) turns before. The turn in which the joiner came is the last one that counts. A turn
+//!   lies between two releases at one place in the code with no lock held after them, or between two
+//!   sleeps, calls for input and output, or waits ended by a deadline, at one place; the place that
+//!   the thread came to most often counts, and the longest turn there. A thread that came to no place
+//!   at all has to be off the CPU for nearly all of its life, and to end soon after the joiner came;
+//! - it is no **peer** of the joiner: peers come to the same places in the code. If the joiner
+//!   joins several peers of each other in a row, it came at the first of these joins: workers with
+//!   equal shares of the work end at about the same time, so that the last of them seem to end when
+//!   they are joined.
+//!
+//! Threads of such a row that the same call created are told to end together. None of them is a
+//! background thread if one was at work: it went on for more than a turn, or it ended before the
+//! joiner came and more than [`APART`](joined::APART) usual turns before another one of them.
+//!
+//! A thread that no thread joins may live on until another one ends the process
+//! ([`What::Exit`](crate::event::What::Exit)). It is a background thread if it was still going round in its loop then, by the rules above, and acts
+//! on other threads through locks alone: the end of the process takes the place of the join. If the
+//! thread that ended the process only slept while others worked, those others are the program's workers,
+//! and none of them is a background thread ([`exits()`](super::exits())).
+//!
+//! Threads that take their locks through one function of the program (a wrapper) come to the same
+//! place there, though they do different things. Such threads are no peers if different calls
+//! created them, and either their locks begin at different places
+//! ([`Lives`](super::lock_lives::Lives)), or they waited with different callers of that function.
+//! Where neither is known, the threads count as peers.
+
+mod at_exit;
+mod joined;
+mod life;
+mod walk;
+
+use crate::clock::Ticks;
+use crate::event::{SiteId, ThreadIndex};
+use crate::trace::Trace;
+use life::Life;
+use std::collections::BTreeMap;
+use walk::Walk;
+
+/// A background thread, and the join or the end of the process that it ends with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Background {
+    /// The background thread.
+    pub thread: ThreadIndex,
+    /// The thread that waited for its end, or that ended the process.
+    pub joiner: ThreadIndex,
+    /// When the joiner began to wait, or told the thread to end, by a signal, a wake or a post that ended
+    /// the thread's last wait; if it joined several peers one after the other, when it began to wait for
+    /// the first of them. If the thread lived until the process ended, the time of that.
+    pub came: Ticks,
+    /// When the background thread ended.
+    pub ended: Ticks,
+    /// Whether a thread waited for its end.
+    pub joined: bool,
+    /// The place to which the background thread comes once in each turn of its loop; `None` if no
+    /// place is known.
+    pub turns_at: Option<LoopPoint>,
+}
+
+/// A place in the code to which a thread's loop comes back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LoopPoint {
+    /// A release of the only lock that the thread held.
+    Release(SiteId),
+    /// A call for input, output or sleep, with no lock held.
+    Blocked(SiteId),
+    /// A wait at a condition variable, a futex or a semaphore that its deadline ended, with no other lock
+    /// held. The place is that of the wait.
+    TimedOut(SiteId),
+}
+
+/// The names in `meta.json`'s `ends` that no thread of the trace has.
+pub fn unknown_names(trace: &Trace) -> Vec<String> {
+    let Some(ends) = trace.meta.as_ref().map(|meta| &meta.ends) else { return Vec::new() };
+    let threads = || (0..trace.threads.len() as u32).map(ThreadIndex);
+    let known = |said: &&String| threads().any(|thread| is_named(std::slice::from_ref(*said), trace, thread));
+    ends.background.iter().chain(&ends.until).filter(|said| !known(said)).cloned().collect()
+}
+
+/// Whether a list has the thread's name or number.
+fn is_named(list: &[String], trace: &Trace, thread: ThreadIndex) -> bool {
+    let name = trace.thread(thread).and_then(|thread| thread.name.as_deref());
+    list.iter().any(|said| Some(said.as_str()) == name || said.parse() == Ok(thread.0))
+}
+
+/// Whether a thread is among the background threads, which are in the order of their numbers.
+pub fn is_background(background: &[Background], thread: ThreadIndex) -> bool {
+    background.binary_search_by_key(&thread, |one| one.thread).is_ok()
+}
+
+/// Finds the background threads of a trace, in the order of their numbers. If the user has named a
+/// thread in `meta.json`'s `ends`, that decides.
+pub fn background(trace: &Trace) -> Vec<Background> {
+    let mut walk = Walk::of(trace);
+    for event in trace.complete_events() {
+        walk.step(&event, trace.process_of(event.thread));
+    }
+    let mut found: BTreeMap<ThreadIndex, Background> = BTreeMap::new();
+    for joiner in (0..walk.threads.len() as u32).map(ThreadIndex) {
+        for number in 0..walk.life(joiner).joins.len() {
+            if let Some(one) = walk.judge(trace, joiner, number) {
+                found.insert(one.thread, one);
+            }
+        }
+    }
+    for thread in (0..walk.threads.len() as u32).map(ThreadIndex) {
+        if let Some(one) = walk.judge_at_exit(trace, thread) {
+            found.entry(thread).or_insert(one);
+        }
+    }
+    keep_those_that_went_round(trace, &mut found);
+    found.into_values().collect()
+}
+
+/// Removes the threads that have not made their turns before the joiner came: [`Walk::judge`] has
+/// counted those of the whole life. Threads that the user named, and those that came to no place,
+/// stay.
+fn keep_those_that_went_round(trace: &Trace, found: &mut BTreeMap<ThreadIndex, Background>) {
+    let named = |thread| trace.meta.as_ref().is_some_and(|meta| is_named(&meta.ends.background, trace, thread));
+    let judged = |one: &&Background| one.turns_at.is_some() && !named(one.thread);
+    let mut lives: BTreeMap<ThreadIndex, Life> = found
+        .values()
+        .filter(judged)
+        .map(|one| (one.thread, Life { until: Some(one.came), ..Life::default() }))
+        .collect();
+    if lives.is_empty() {
+        return;
+    }
+    for event in trace.complete_events() {
+        let Some(life) = lives.get_mut(&event.thread) else { continue };
+        if let Some(place) = life.goes_to(&event.what) {
+            life.came_to(place, event.time, None);
+        }
+    }
+    found.retain(|thread, one| match lives.get(thread).map(Life::turns) {
+        Some(Some((place, longest))) => {
+            one.turns_at = Some(place);
+            one.ended.since(one.came) <= longest
+        }
+        Some(None) => false,
+        None => true,
+    });
+}
+
+/// Returns for each background thread whose place ([`Background::turns_at`]) is known the moments
+/// at which the thread came to that place, in order.
+pub fn turns(trace: &Trace, background: &[Background]) -> BTreeMap<ThreadIndex, Vec<Ticks>> {
+    let mut turns: BTreeMap<ThreadIndex, (LoopPoint, Vec<Ticks>)> =
+        background.iter().filter_map(|one| Some((one.thread, (one.turns_at?, Vec::new())))).collect();
+    if turns.is_empty() {
+        return BTreeMap::new();
+    }
+    let mut lives: Vec<Life> = trace.threads.iter().map(|_| Life::default()).collect();
+    for event in trace.complete_events() {
+        let (Some((of, times)), Some(life)) = (turns.get_mut(&event.thread), lives.get_mut(event.thread.index()))
+        else {
+            continue;
+        };
+        if life.goes_to(&event.what) == Some(*of) {
+            times.push(event.time);
+        }
+    }
+    turns.into_iter().map(|(thread, (_, times))| (thread, times)).collect()
+}
