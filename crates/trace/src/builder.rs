@@ -121,6 +121,7 @@ impl TraceBuilder {
             content: Content::Memory(self.events),
             loops: OnceLock::new(),
             flows: OnceLock::new(),
+            exits: OnceLock::new(),
         }
     }
 }

@@ -131,6 +131,7 @@ fn assemble(scans: Vec<(Scan, File)>, mut losses: Vec<Loss>) -> Trace {
         content: Content::Memory(Vec::new()),
         loops: OnceLock::new(),
         flows: OnceLock::new(),
+        exits: OnceLock::new(),
     };
     let mut segments = Segments::new(clock.origin);
     for (mut scan, file) in scans {

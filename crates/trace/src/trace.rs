@@ -1,6 +1,7 @@
 //! A whole trace: the threads that took part, the names of things, what was lost, and the events in
 //! the order of time.
 
+use crate::analysis::ProcessExit;
 use crate::clock::{Clock, Ticks};
 use crate::event::{Address, Event, SiteId, ThreadIndex};
 use crate::kinds::Kinds;
@@ -35,6 +36,8 @@ pub struct Trace {
     pub(crate) loops: OnceLock<tried::Loops>,
     /// The waits at streams that [`Trace::interpreted_events`] shows; found when first asked for.
     pub(crate) flows: OnceLock<flows::Flows>,
+    /// How the processes ended; found when first asked for ([`crate::analysis::exits()`]).
+    pub(crate) exits: OnceLock<BTreeMap<ProcessIndex, ProcessExit>>,
 }
 
 pub(crate) enum Content {

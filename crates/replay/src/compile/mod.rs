@@ -187,7 +187,7 @@ fn lock_spec((lock, &lines): (&objects::LockBook, &crate::program::Lines)) -> Lo
 /// only sleep while others worked.
 fn exit(trace: &Trace) -> Option<u32> {
     let last = trace.events_of(Kinds::EXITS).last()?;
-    let exit = baton_trace::analysis::exits(trace).remove(&trace.process_of(last.thread))?;
+    let exit = baton_trace::analysis::exits(trace).get(&trace.process_of(last.thread))?;
     ((exit.thread, exit.time) == (last.thread, last.time) && exit.working.is_empty()).then_some(exit.thread.0)
 }
 

@@ -35,8 +35,13 @@ impl ProcessExit {
     }
 }
 
-/// Finds for each process the thread that left it, outside of waits.
-pub fn exits(trace: &Trace) -> BTreeMap<ProcessIndex, ProcessExit> {
+/// Returns for each process the thread that left it, outside of waits. The first call walks over the
+/// trace's events; later calls return what that walk has found.
+pub fn exits(trace: &Trace) -> &BTreeMap<ProcessIndex, ProcessExit> {
+    trace.exits.get_or_init(|| find(trace))
+}
+
+fn find(trace: &Trace) -> BTreeMap<ProcessIndex, ProcessExit> {
     let mut lives: Vec<Life> = trace.threads.iter().map(|_| Life::default()).collect();
     let mut exits = BTreeMap::new();
     for event in trace.complete_events() {

@@ -77,6 +77,7 @@ fn a_thread_that_sleeps_and_ends_the_process_does_not_limit_those_that_work() {
     for sleeps in [1, 5] {
         let trace = ends(sleeps);
         let exit = &exits(&trace)[&ProcessIndex(0)];
+        assert!(std::ptr::eq(exits(&trace), exits(&trace)), "found once");
         assert_eq!((exit.thread.0, exit.time.0), (0, END));
         assert!(exit.working.iter().any(|thread| matches!(thread.0, 1 | 2)), "{exit:?}");
         assert!(!exit.working.contains(&ThreadIndex(3)), "thread 3 sleeps: {exit:?}");

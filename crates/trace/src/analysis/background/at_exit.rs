@@ -1,5 +1,6 @@
 //! Which threads that lived until their process ended are background threads.
 
+use super::super::exits::exits;
 use super::walk::Walk;
 use super::{Background, LoopPoint, is_named};
 use crate::clock::Ticks;
@@ -15,7 +16,7 @@ impl Walk {
         let ends = trace.meta.as_ref().map(|meta| &meta.ends);
         let until = ends.is_some_and(|ends| is_named(&ends.until, trace, thread));
         life.began.filter(|_| life.ended.is_none() && !until)?;
-        let exit = self.exits.get(&process);
+        let exit = exits(trace).get(&process);
         let named = ends.is_some_and(|ends| is_named(&ends.background, trace, thread));
         let left = exit.map(|exit| (exit.thread, exit.time));
         let (joiner, came) = left.or_else(|| self.first(trace, process).filter(|_| named))?;

@@ -1,6 +1,5 @@
 //! The walk over a trace's events that collects the lives of its threads.
 
-use super::super::exits::{ProcessExit, exits};
 use super::super::lock_lives::Lives;
 use super::super::serves::{is_told, moves_items, serves, tells};
 use super::LoopPoint;
@@ -14,7 +13,6 @@ use std::collections::BTreeMap;
 /// The threads' lives, as far as the walk has come.
 pub(super) struct Walk {
     pub(super) threads: Vec<Life>,
-    pub(super) exits: BTreeMap<ProcessIndex, ProcessExit>,
     alive: BTreeMap<(ProcessIndex, u64), ThreadIndex>,
     /// Calls that have created a thread that has not yet started.
     created: BTreeMap<(ProcessIndex, u64), SiteId>,
@@ -27,7 +25,6 @@ impl Walk {
     pub(super) fn of(trace: &Trace) -> Walk {
         Walk {
             threads: trace.threads.iter().map(|_| Life::default()).collect(),
-            exits: exits(trace),
             alive: BTreeMap::new(),
             created: BTreeMap::new(),
             locks: Lives::default(),
