@@ -12,18 +12,18 @@ use baton_trace::{
 const MODE: Mode = Mode::Exclusive;
 
 /// The events of a program in which thread 0 starts the other threads and joins them.
-struct Program(Vec<(u64, u32, What)>);
+pub(crate) struct Program(Vec<(u64, u32, What)>);
 
 impl Program {
-    fn new() -> Program {
+    pub(crate) fn new() -> Program {
         Program(Vec::new())
     }
 
-    fn push(&mut self, time: u64, thread: u32, what: What) {
+    pub(crate) fn push(&mut self, time: u64, thread: u32, what: What) {
         self.0.push((time, thread, what));
     }
 
-    fn start(&mut self, time: u64, thread: u32) {
+    pub(crate) fn start(&mut self, time: u64, thread: u32) {
         let handle = u64::from(thread);
         self.push(time, 0, What::Create { site: SiteId(90) });
         self.push(time, 0, What::Created { handle, error: 0 });
@@ -31,7 +31,7 @@ impl Program {
     }
 
     /// Thread 0 begins to join `thread` at `came`, and `thread` ends at `ended`.
-    fn join(&mut self, came: u64, ended: u64, thread: u32) {
+    pub(crate) fn join(&mut self, came: u64, ended: u64, thread: u32) {
         let handle = u64::from(thread);
         self.push(came, 0, What::JoinBegin { handle, site: SiteId(91) });
         self.push(ended, thread, What::ThreadEnd { handle });
@@ -39,13 +39,13 @@ impl Program {
     }
 
     /// The thread holds a lock for 5 ticks.
-    fn hold(&mut self, time: u64, thread: u32, lock: u64, site: u32) {
+    pub(crate) fn hold(&mut self, time: u64, thread: u32, lock: u64, site: u32) {
         let (lock, site) = (Lock::mutex(lock), SiteId(site));
         self.push(time, thread, What::Acquire { lock, mode: MODE, site });
         self.push(time + 5, thread, What::Release { lock, mode: MODE, site });
     }
 
-    fn trace(mut self, ends: Ends) -> Trace {
+    pub(crate) fn trace(mut self, ends: Ends) -> Trace {
         let mut builder = TraceBuilder::new(Clock::nanoseconds());
         builder.meta(Meta { ends, ..Meta::default() });
         self.0.sort_by_key(|(time, ..)| *time);
@@ -131,7 +131,7 @@ fn a_thread_that_is_told_to_end_before_its_joiner_comes_is_background() {
     }
 }
 
-fn found(trace: &Trace) -> Vec<u32> {
+pub(crate) fn found(trace: &Trace) -> Vec<u32> {
     background(trace).iter().map(|one| one.thread.0).collect()
 }
 

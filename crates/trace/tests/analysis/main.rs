@@ -18,4 +18,5 @@ mod retaken;
 mod sleepers;
 mod standstill;
 mod streams;
+mod told;
 mod vain;

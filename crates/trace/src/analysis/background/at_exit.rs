@@ -1,6 +1,7 @@
 //! Which threads that lived until their process ended are background threads.
 
 use super::super::exits::exits;
+use super::joined::Found;
 use super::walk::Walk;
 use super::{Background, LoopPoint, is_named};
 use crate::clock::Ticks;
@@ -11,7 +12,7 @@ use crate::trace::Trace;
 impl Walk {
     /// Judges a thread that no thread joined, and that lived until its process ended. The end of a
     /// process that no thread says to have ended it counts only for threads that the user named.
-    pub(super) fn judge_at_exit(&self, trace: &Trace, thread: ThreadIndex) -> Option<Background> {
+    pub(super) fn judge_at_exit(&self, trace: &Trace, thread: ThreadIndex) -> Option<Found> {
         let (life, process) = (self.life(thread), trace.process_of(thread));
         let ends = trace.meta.as_ref().map(|meta| &meta.ends);
         let until = ends.is_some_and(|ends| is_named(&ends.until, trace, thread));
@@ -24,13 +25,14 @@ impl Walk {
             return None;
         }
         let turns_at = life.turns().map(|(place, _)| place);
-        let found = Background { thread, joiner, came, ended: came, joined: false, turns_at };
+        let background = Background { thread, joiner, came, ended: came, joined: false, turns_at };
         let goes_round = |(place, longest): (LoopPoint, Ticks)| {
             life.places.get(&place).is_some_and(|visits| came.since(visits.last) <= longest)
         };
         let works = exit.is_some_and(|exit| exit.working.contains(&thread));
         let seen = life.turns().is_some_and(goes_round) && !life.serves && !works;
-        (named || seen && !life.goes_round_with(self.life(joiner))).then_some(found)
+        let told = named || seen && !life.goes_round_with(self.life(joiner));
+        told.then_some(Found { background, after: None })
     }
 
     /// The first thread of a process, and when the last of its threads acted.

@@ -2,6 +2,7 @@
 //! and what it did for others.
 
 use super::LoopPoint;
+use super::last_act::LastActs;
 use crate::clock::Ticks;
 use crate::event::{FutexEnd, SiteId, ThreadIndex, WakeReason, What};
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,8 +26,8 @@ pub(super) struct Visits {
 pub(super) struct Join {
     pub(super) child: ThreadIndex,
     pub(super) begin: Ticks,
-    /// Whether the joiner did nothing between the join before and this one.
-    pub(super) follows: bool,
+    /// The joiner's last acts before the join.
+    pub(super) acts: LastActs,
 }
 
 /// What a thread has done so far.
@@ -51,9 +52,9 @@ pub(super) struct Life {
     pub(super) waited_at: BTreeSet<SiteId>,
     pub(super) cpu_ns: Option<u64>,
     pub(super) joins: Vec<Join>,
-    pub(super) joining: Option<(Ticks, bool)>,
-    /// Whether the thread's last act was the end of a join.
-    pub(super) joined: bool,
+    /// When the join began that the thread is in, and the thread's last acts before it.
+    pub(super) joining: Option<(Ticks, LastActs)>,
+    pub(super) acts: LastActs,
     /// The place of the wait that the thread is in, or was in last.
     pub(super) waits_at: SiteId,
     /// The thread that ended this thread's last wait by a signal, a wake or a post, and when it did.
@@ -86,6 +87,20 @@ impl Life {
         None
     }
 
+    /// Whether the thread has come to the place of this call once, with no lock held.
+    fn came_once(&self, what: &What) -> bool {
+        let What::Called { site, .. } = *what else { return false };
+        self.places.get(&LoopPoint::Blocked(site)).is_some_and(|visits| visits.count == 1)
+    }
+
+    /// Follows the thread's acts. `over`: whether this is the end of a join, of a thread that had ended
+    /// before the join began.
+    pub(super) fn acted(&mut self, what: &What, now: Ticks, over: bool) {
+        if what.is_act() {
+            self.acts.step(what, now, self.came_once(what), over);
+        }
+    }
+
     pub(super) fn came_to(&mut self, place: LoopPoint, now: Ticks, lock: Option<SiteId>) {
         let new = || Visits { count: 0, first: now, last: now, longest: Ticks(0), locks: BTreeSet::new() };
         let visits = self.places.entry(place).or_insert_with(new);
@@ -99,13 +114,16 @@ impl Life {
         visits.last = now;
     }
 
-    /// The place that the thread came to most often, with the longest turn there; `None` if the
-    /// thread made fewer than [`TURNS`] turns. A loop that waits with a deadline comes to the place of
-    /// that wait, though a signal ends the last wait.
+    /// The place that the thread came to most often, and the longest turn; `None` if the thread made fewer
+    /// than [`TURNS`] turns. Places count for the longest turn to which the thread came as often, or once
+    /// less: the last turn may have ended at one of them alone. A loop that waits with a deadline comes to
+    /// the place of that wait, though a signal ends the last wait.
     pub(super) fn turns(&self) -> Option<(LoopPoint, Ticks)> {
         let waits = |place: &LoopPoint| u64::from(matches!(place, LoopPoint::TimedOut(_)));
         let most = self.places.iter().max_by_key(|(place, visits)| visits.count + waits(place))?;
-        (most.1.count > TURNS).then_some((*most.0, most.1.longest))
+        let each_turn = self.places.values().filter(|visits| visits.count > TURNS && visits.count + 1 >= most.1.count);
+        let longest = each_turn.map(|visits| visits.longest).max()?;
+        (most.1.count > TURNS).then_some((*most.0, longest))
     }
 
     /// The mean time between two visits to the place that the thread came to most often, if it made

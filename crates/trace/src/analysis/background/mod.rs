@@ -9,7 +9,9 @@
 //! The trace shows no flag. A joined thread counts as such a **background thread** if
 //!
 //! - it ended within one turn of its own loop after the joiner had come, and made at least
-//!   [`TURNS`](life::TURNS) turns before. The turn in which the joiner came is the last one that counts. A turn
+//!   [`TURNS`](life::TURNS) turns before. If the thread ended before the joiner began to join it, the
+//!   joiner came with its last act before the thread's end ([`last_act`]), or when it began to join
+//!   other background threads right before this one. The turn in which the joiner came is the last one that counts. A turn
 //!   lies between two releases at one place in the code with no lock held after them, or between two
 //!   sleeps, calls for input and output, or waits ended by a deadline, at one place; the place that
 //!   the thread came to most often counts, and the longest turn there. A thread that came to no place
@@ -21,11 +23,12 @@
 //!
 //! Threads of such a row that the same call created are told to end together. None of them is a
 //! background thread if one was at work: it went on for more than a turn, or it ended before the
-//! joiner came and more than [`APART`](joined::APART) usual turns before another one of them.
+//! joiner came and more than [`APART`](joined::APART) usual turns before another one of them. If the joiner waited for none of several such threads,
+//! nor for a background thread right before, they count as at work, too.
 //!
 //! A thread that no thread joins may live on until another one ends the process
-//! ([`What::Exit`](crate::event::What::Exit)). It is a background thread if it was still going round in its loop then, by the rules above, and acts
-//! on other threads through locks alone: the end of the process takes the place of the join. If the
+//! ([`What::Exit`](crate::event::What::Exit)). It is a background thread if it was still going round
+//! in its loop then, by the rules above, and acts on other threads through locks alone: the end of the process takes the place of the join. If the
 //! thread that ended the process only slept while others worked, those others are the program's workers,
 //! and none of them is a background thread ([`exits()`](super::exits())).
 //!
@@ -36,13 +39,16 @@
 //! Where neither is known, the threads count as peers.
 
 mod at_exit;
+mod confirm;
 mod joined;
+mod last_act;
 mod life;
 mod walk;
 
 use crate::clock::Ticks;
 use crate::event::{SiteId, ThreadIndex};
 use crate::trace::Trace;
+use joined::Found;
 use life::Life;
 use std::collections::BTreeMap;
 use walk::Walk;
@@ -56,7 +62,8 @@ pub struct Background {
     pub joiner: ThreadIndex,
     /// When the joiner began to wait, or told the thread to end, by a signal, a wake or a post that ended
     /// the thread's last wait; if it joined several peers one after the other, when it began to wait for
-    /// the first of them. If the thread lived until the process ended, the time of that.
+    /// the first of them. If the thread had ended by then, the joiner's last act before that end, or the
+    /// begin of a join of another background thread. If the thread lived until the process ended, the time of that.
     pub came: Ticks,
     /// When the background thread ended.
     pub ended: Ticks,
@@ -105,51 +112,17 @@ pub fn background(trace: &Trace) -> Vec<Background> {
     for event in trace.complete_events() {
         walk.step(&event, trace.process_of(event.thread));
     }
-    let mut found: BTreeMap<ThreadIndex, Background> = BTreeMap::new();
+    let mut found: BTreeMap<ThreadIndex, Found> = BTreeMap::new();
     for joiner in (0..walk.threads.len() as u32).map(ThreadIndex) {
-        for number in 0..walk.life(joiner).joins.len() {
-            if let Some(one) = walk.judge(trace, joiner, number) {
-                found.insert(one.thread, one);
-            }
-        }
+        found.extend(walk.joined_by(trace, joiner).into_iter().map(|one| (one.background.thread, one)));
     }
     for thread in (0..walk.threads.len() as u32).map(ThreadIndex) {
         if let Some(one) = walk.judge_at_exit(trace, thread) {
             found.entry(thread).or_insert(one);
         }
     }
-    keep_those_that_went_round(trace, &mut found);
-    found.into_values().collect()
-}
-
-/// Removes the threads that have not made their turns before the joiner came: [`Walk::judge`] has
-/// counted those of the whole life. Threads that the user named, and those that came to no place,
-/// stay.
-fn keep_those_that_went_round(trace: &Trace, found: &mut BTreeMap<ThreadIndex, Background>) {
-    let named = |thread| trace.meta.as_ref().is_some_and(|meta| is_named(&meta.ends.background, trace, thread));
-    let judged = |one: &&Background| one.turns_at.is_some() && !named(one.thread);
-    let mut lives: BTreeMap<ThreadIndex, Life> = found
-        .values()
-        .filter(judged)
-        .map(|one| (one.thread, Life { until: Some(one.came), ..Life::default() }))
-        .collect();
-    if lives.is_empty() {
-        return;
-    }
-    for event in trace.complete_events() {
-        let Some(life) = lives.get_mut(&event.thread) else { continue };
-        if let Some(place) = life.goes_to(&event.what) {
-            life.came_to(place, event.time, None);
-        }
-    }
-    found.retain(|thread, one| match lives.get(thread).map(Life::turns) {
-        Some(Some((place, longest))) => {
-            one.turns_at = Some(place);
-            one.ended.since(one.came) <= longest
-        }
-        Some(None) => false,
-        None => true,
-    });
+    confirm::confirm(trace, &mut found);
+    found.into_values().map(|one| one.background).collect()
 }
 
 /// Returns for each background thread whose place ([`Background::turns_at`]) is known the moments

@@ -68,6 +68,7 @@ impl Walk {
             What::JoinEnd { handle, error: 0 } => self.alive.remove(&(process, handle)),
             _ => None,
         };
+        let child_ended = child.and_then(|child| self.threads.get(child.index())?.ended);
         let Some(life) = self.threads.get_mut(event.thread.index()) else { return };
         life.began.get_or_insert(now);
         life.serves |= serves(&event.what);
@@ -79,20 +80,20 @@ impl Walk {
             life.told = life.told.filter(|_| !matches!(place, LoopPoint::TimedOut(_)));
             life.came_to(place, now, self.locks.released(&event.what, process));
         }
+        let joining = life.joining.as_ref().map(|(begin, _)| *begin);
+        let over = matches!((child_ended, joining), (Some(ended), Some(begin)) if ended <= begin);
+        life.acted(&event.what, now, over);
         match event.what {
             What::Create { site } => life.creating = Some(site).filter(|site| *site != SiteId::UNKNOWN),
             What::Request { site, .. } if site != SiteId::UNKNOWN => drop(life.waited_at.insert(site)),
             What::CpuTime { ns } => life.cpu_ns = Some(ns),
             What::ThreadEnd { .. } => life.ended = Some(now),
-            What::JoinBegin { .. } => life.joining = Some((now, life.joined)),
+            What::JoinBegin { .. } => life.joining = Some((now, life.acts.clone())),
             What::JoinEnd { .. } => {
                 let begun = life.joining.take();
-                life.joins.extend(begun.zip(child).map(|((begin, follows), child)| Join { child, begin, follows }));
+                life.joins.extend(begun.zip(child).map(|((begin, acts), child)| Join { child, begin, acts }));
             }
             _ => {}
-        }
-        if event.what.is_act() {
-            life.joined = matches!(event.what, What::JoinEnd { .. });
         }
     }
 }
