@@ -43,6 +43,25 @@ pub(super) fn tells(what: &What) -> Option<u64> {
     }
 }
 
+/// The object at which a thread tells others something with this act, whether they wait there or not.
+pub(super) fn says(what: &What) -> Option<u64> {
+    match *what {
+        What::BarrierArrive { barrier, .. } => Some(barrier),
+        What::Put { queue, .. } => Some(queue),
+        _ => tells(what),
+    }
+}
+
+/// The object at which the thread hears with this act what another one said there.
+pub(super) fn hears(what: &What) -> Option<u64> {
+    match *what {
+        What::BarrierLeave { barrier, .. } => Some(barrier),
+        What::Take { queue, .. } => Some(queue),
+        What::SemTake { semaphore, .. } => Some(semaphore),
+        _ => is_told(what),
+    }
+}
+
 /// The object at which the thread's wait has ended because another thread told it so.
 pub(super) fn is_told(what: &What) -> Option<u64> {
     match *what {

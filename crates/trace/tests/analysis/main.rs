@@ -4,6 +4,7 @@
 mod accounting;
 mod background;
 mod dilation;
+mod done;
 mod exits;
 mod futex;
 mod loops;

@@ -152,4 +152,8 @@ fn a_lock_between_two_joins_ends_the_row() {
 fn a_thread_relies_on_the_one_that_the_joiner_waited_for() {
     let said = Ends { until: vec!["2".into()], ..Ends::default() };
     assert_eq!(found(&three([2, 3, 4], [1_000, 950, 925], 910).trace(said)), [0; 0]);
+    let mut program = three([2, 3, 4], [1_000, 950, 925], 910);
+    program.push(907, 2, What::SemPost { semaphore: 0x40, site: SiteId(63) });
+    program.push(908, 0, What::SemTake { semaphore: 0x40, site: SiteId(64) });
+    assert_eq!(came(program), [], "thread 2 told thread 0 that it was done");
 }

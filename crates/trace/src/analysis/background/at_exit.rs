@@ -32,7 +32,7 @@ impl Walk {
         let works = exit.is_some_and(|exit| exit.working.contains(&thread));
         let seen = life.turns().is_some_and(goes_round) && !life.serves && !works;
         let told = named || seen && !life.goes_round_with(self.life(joiner));
-        told.then_some(Found { background, after: None })
+        told.then_some(Found { background, by_word: named, begin: came, after: None, group: None })
     }
 
     /// The first thread of a process, and when the last of its threads acted.

@@ -4,7 +4,7 @@ use super::life::{Join, Life};
 use super::walk::Walk;
 use super::{Background, LoopPoint, is_named};
 use crate::clock::Ticks;
-use crate::event::ThreadIndex;
+use crate::event::{SiteId, ThreadIndex};
 use crate::trace::Trace;
 
 /// Threads that end this many usual turns apart were not told to end together.
@@ -17,10 +17,21 @@ pub(super) const ASLEEP: u64 = 10;
 /// A thread that seems to be a background thread.
 pub(super) struct Found {
     pub(super) background: Background,
+    /// Whether the user said so, or the joiner told the thread to end by a signal, a wake or a post.
+    pub(super) by_word: bool,
+    /// When the joiner began to join the thread.
+    pub(super) begin: Ticks,
     /// A thread that the joiner joined before. If that one is no background thread, this one is none
     /// either.
     pub(super) after: Option<ThreadIndex>,
+    /// The threads of the row that the same call created: the joiner, the number of the row's first
+    /// join, and the call.
+    pub(super) group: Option<Group>,
 }
+
+/// Threads that one call created, and that their joiner joined in one row, which begins with the join of
+/// this number.
+pub(super) type Group = (ThreadIndex, usize, SiteId);
 
 impl Walk {
     /// Finds the threads that a joiner joined and that seem to be background threads, in the order of
@@ -44,8 +55,9 @@ impl Walk {
         all
     }
 
-    /// The row of peers that the joiner joined one after the other, of which this join is one. The joiner came for all of them at that join.
-    fn row(&self, joiner: ThreadIndex, number: usize) -> &[Join] {
+    /// The row of peers that the joiner joined one after the other, of which this join is one, and the number
+    /// of its first join. The joiner came for all of them at that join.
+    fn row(&self, joiner: ThreadIndex, number: usize) -> (usize, &[Join]) {
         let joins = &self.life(joiner).joins;
         let child = self.life(joins[number].child);
         let is_peer = |join: &Join| self.life(join.child).is_peer_of(child);
@@ -54,7 +66,14 @@ impl Walk {
             first -= 1;
         }
         let after = joins[number + 1..].iter().take_while(|join| join.acts.follow_a_join() && is_peer(join)).count();
-        &joins[first..=number + after]
+        (first, &joins[first..=number + after])
+    }
+
+    /// The threads of a group.
+    pub(super) fn members(&self, (joiner, first, created_at): Group) -> impl Iterator<Item = &Join> {
+        let joins = &self.life(joiner).joins[first..];
+        let row = joins.iter().enumerate().take_while(|(number, join)| *number == 0 || join.acts.follow_a_join());
+        row.map(|(_, join)| join).filter(move |join| self.life(join.child).created_at == Some(created_at))
     }
 
     /// Judges the thread of a join. `first`: the first of the joins right before it, if these waited for
@@ -75,7 +94,7 @@ impl Walk {
         // The joiner may have told the thread to end before it came to join it.
         let waits = matches!(turns_at, Some(LoopPoint::TimedOut(_)));
         let told = life.told.filter(|(by, _)| waits && *by == joiner).map(|(_, time)| time);
-        let row = self.row(joiner, number);
+        let (row_begins, row) = self.row(joiner, number);
         let earliest = &joins[first.unwrap_or(number)];
         let before = |limit| match ended > earliest.begin {
             true => Some(earliest.begin),
@@ -95,9 +114,10 @@ impl Walk {
             None if over => before(longest?)?,
             None => row[0].begin,
         };
+        let group = life.created_at.map(|site| (joiner, row_begins, site));
         let after = first.filter(|_| over && told.is_none()).map(|first| joins[first].child);
         let background = Background { thread, joiner, came, ended, joined: true, turns_at };
-        let found = Found { background, after };
+        let found = Found { background, by_word: named || told.is_some(), begin: join.begin, after, group };
         if named {
             return Some(Found { after: None, ..found });
         }

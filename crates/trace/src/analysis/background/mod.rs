@@ -19,11 +19,13 @@
 //! - it is no **peer** of the joiner: peers come to the same places in the code. If the joiner
 //!   joins several peers of each other in a row, it came at the first of these joins: workers with
 //!   equal shares of the work end at about the same time, so that the last of them seem to end when
-//!   they are joined.
+//!   they are joined;
+//! - it did not tell the joiner in its last turn that it was done ([`confirm`](mod@confirm)).
 //!
 //! Threads of such a row that the same call created are told to end together. None of them is a
-//! background thread if one was at work: it went on for more than a turn, or it ended before the
-//! joiner came and more than [`APART`](joined::APART) usual turns before another one of them. If the joiner waited for none of several such threads,
+//! background thread if one was at work: it went on for more than a turn, it ended before the joiner
+//! came and more than [`APART`](joined::APART) usual turns before another one of them, or it told the
+//! joiner that it was done. If the joiner waited for none of several such threads,
 //! nor for a background thread right before, they count as at work, too.
 //!
 //! A thread that no thread joins may live on until another one ends the process
@@ -121,7 +123,7 @@ pub fn background(trace: &Trace) -> Vec<Background> {
             found.entry(thread).or_insert(one);
         }
     }
-    confirm::confirm(trace, &mut found);
+    confirm::confirm(trace, &walk, &mut found);
     found.into_values().map(|one| one.background).collect()
 }
 
