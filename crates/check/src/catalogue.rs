@@ -443,7 +443,7 @@ macro_rules! omp_suite {
 macro_rules! omp_parts_suite {
     ($world:ty) => {
         $crate::omp_tests! { $world: parts: meeting gathered gathered_behind_a_task told_under_another_lock thieves_wake_each_other shares slots_awaited
-    turns copied cancelled cancelled_unmet beyond_the_ring rings_grow larger_ring crew }
+    turns copied copied_without_the_copier cancelled cancelled_unmet beyond_the_ring rings_grow larger_ring crew }
         $crate::omp_tests! { $world: tasks: before_a_barrier made_late behind_a_taskwait by_another within_a_task outliving_its_maker
         dependences several_dependences readers_together awaited_dependence groups groups_of_descendants made_late_in_a_group
         cancelled_groups registered detached detached_at_the_end released_before_a_dependence released_in_a_group

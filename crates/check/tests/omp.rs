@@ -30,7 +30,7 @@ mod loom {
 #[cfg(feature = "deep")]
 mod loom_pairs {
     use baton_check::world::Pairs;
-    baton_check::omp_tests! { Pairs: parts: larger_ring gathered gathered_behind_a_task told_under_another_lock }
+    baton_check::omp_tests! { Pairs: parts: larger_ring copied_without_the_copier gathered gathered_behind_a_task told_under_another_lock }
     baton_check::omp_tests! { Pairs: tasks: before_a_barrier made_late behind_a_taskwait by_another within_a_task outliving_its_maker dependences several_dependences
     awaited_dependence groups groups_of_descendants made_late_in_a_group detached detached_at_the_end released_before_a_dependence
     released_in_a_group priorities }

@@ -26,6 +26,7 @@
 //! | [`cancel`] | what is cancelled in a team |
 //! | [`team`] | a team, and a thread's place in it |
 //! | `gather` | the data of a team's threads, combined by a tree |
+//! | `copier` | the thread that runs singles with copyprivate |
 //! | `lead` | a first thread that is late to leave barriers |
 //! | `pool` | the workers of a thread |
 //! | [`runtime`] | fork and join |
@@ -41,6 +42,7 @@
 mod beyond;
 pub mod cancel;
 mod closures;
+mod copier;
 pub mod crew;
 pub mod crowd;
 pub mod cut;

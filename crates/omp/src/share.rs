@@ -122,6 +122,13 @@ impl<M: Machine> Share<M> {
         }
     }
 
+    /// Whether no thread has come to work-share `number` yet.
+    #[inline]
+    pub(crate) fn is_free(&self, number: u32) -> bool {
+        // Relaxed: the answer is a hint, and hands nothing over.
+        self.state.load(Relaxed) == number.wrapping_mul(4)
+    }
+
     /// Waits until the slot's state is not `state` any more, or closes the slot if it is open.
     #[cold]
     #[inline(never)]

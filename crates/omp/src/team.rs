@@ -1,6 +1,7 @@
 //! A team, and the context of a thread in it.
 
 use crate::cancel::Cancel;
+use crate::copier::Copier;
 use crate::crowd::Crowd;
 use crate::gather::Tree;
 use crate::lead::Lead;
@@ -121,6 +122,8 @@ pub struct Team<M: Machine> {
     lead: Lead<M>,
     /// How many singles of the region have been claimed, each by one thread.
     singles: M::Atomic<u32>,
+    /// Which thread ran the team's last single with copyprivate.
+    pub(crate) copier: Copier<M>,
     /// Which constructs are cancelled.
     pub cancel: Cancel<M>,
     /// The team's tasks.
@@ -148,6 +151,7 @@ impl<M: Machine> Team<M> {
             tree: Tree::new(size),
             lead: Lead::new(),
             singles: M::Atomic::new(0),
+            copier: Copier::new(),
             cancel: Cancel::new(settings),
             tasks: Queue::new(settings, size),
         })
@@ -202,6 +206,12 @@ impl<M: Machine> Team<M> {
         // Relaxed, all accesses: a single hands nothing over; the barrier behind it does.
         self.singles.load(Relaxed) == number
             && self.singles.compare_exchange(number, number.wrapping_add(1), Relaxed, Relaxed).is_ok()
+    }
+
+    /// Whether no thread has come to the region's single `number` yet.
+    pub(crate) fn is_unclaimed(&self, number: u32) -> bool {
+        // Relaxed: the answer is a hint.
+        self.singles.load(Relaxed) == number
     }
 
     /// The region that the team's threads are in.

@@ -336,11 +336,37 @@ impl<M: Machine> Context<M> {
         self.team().is_first_in_single(number)
     }
 
+    /// Does what [`single`](Context::single) does, for interfaces that do not say before the block
+    /// whether copies follow. `site` is the address that such a single and its call of
+    /// [`hand_out`](Context::hand_out) have in common.
+    pub fn single_at(&self, site: usize) -> bool {
+        if self.team().copier.was_at(site) {
+            let number = self.next_single.get();
+            self.let_copier_first(|| self.team().is_unclaimed(number));
+        }
+        self.single()
+    }
+
     /// Does what [`single`](Context::single) does, with copyprivate. Returns `None` to the thread
     /// that must run the block and then call [`copy_out`](Context::copy_out), and to the others the
     /// address that the first thread handed out.
     pub fn single_copy(&self) -> Option<usize> {
-        (!self.enter(Work::default)).then(|| self.handed_out())
+        let number = self.next_share.get();
+        // SAFETY: the ring stays as long as the team.
+        let share = unsafe { &*self.ring.get().slot(number) };
+        self.let_copier_first(|| share.is_free(number));
+        if !self.enter(Work::default) {
+            return Some(self.handed_out());
+        }
+        self.team().copier.runs(self.id);
+        None
+    }
+
+    /// Gives the thread that ran the last single with copyprivate a moment to come to this one first,
+    /// as long as `is_free` says that no thread has come.
+    #[inline]
+    fn let_copier_first(&self, is_free: impl Fn() -> bool) {
+        self.team().copier.let_first(self.id, self.waits().of(Why::Barrier), is_free);
     }
 
     /// The address that another thread hands out in this work-share, which ends here.
@@ -351,6 +377,7 @@ impl<M: Machine> Context<M> {
         // this load.
         let copied = self.share().copied().load(Acquire);
         self.leave();
+        self.team().copier.handed_out(self.next_share.get().wrapping_sub(1));
         copied
     }
 
@@ -364,10 +391,12 @@ impl<M: Machine> Context<M> {
     }
 
     /// Hands an address from the one thread of the team that passes its own to all others, which
-    /// pass `None`. Returns the address. All threads of the team meet here.
-    pub fn hand_out(&self, own: Option<usize>) -> usize {
+    /// pass `None`. Returns the address. All threads of the team meet here. `site` is that of
+    /// [`single_at`](Context::single_at).
+    pub fn hand_out(&self, site: usize, own: Option<usize>) -> usize {
         self.enter(Work::default);
         let Some(address) = own else { return self.handed_out() };
+        self.team().copier.runs_at(self.id, site);
         self.copy_out(address);
         address
     }

@@ -178,4 +178,5 @@ fn every_algorithm_is_in_a_suite_here() {
 mod omp {
     use super::Simulated;
     baton_check::omp_suite!(Simulated);
+    baton_check::omp_tests! { Simulated: parts: copied_by_one }
 }

@@ -48,9 +48,9 @@ pub extern "C" fn __kmpc_flush(_at: *const Ident) {
 }
 
 #[unsafe(no_mangle)]
-pub extern "C" fn __kmpc_single(_at: *const Ident, _thread: i32) -> i32 {
+pub extern "C" fn __kmpc_single(at: *const Ident, _thread: i32) -> i32 {
     let place = place();
-    let executes = place.single();
+    let executes = place.single_at(at.addr());
     constructs::single(place, executes, true);
     i32::from(executes)
 }
@@ -58,7 +58,7 @@ pub extern "C" fn __kmpc_single(_at: *const Ident, _thread: i32) -> i32 {
 /// Hands the data of the thread that ran a single to the others, which copy them.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __kmpc_copyprivate(
-    _at: *const Ident,
+    at: *const Ident,
     _thread: i32,
     _bytes: usize,
     data: *mut c_void,
@@ -66,18 +66,19 @@ pub unsafe extern "C" fn __kmpc_copyprivate(
     ran: i32,
 ) {
     let place = place();
-    let wait = || hand_to_others(place, data, copy, ran != 0);
+    let wait = || hand_to_others(place, at, data, copy, ran != 0);
     ompt::sync(place, ompt::Sync::Barrier, wait);
 }
 
 /// Hands the data of the thread that `ran` the single to the others.
 fn hand_to_others(
     place: &Context<Native>,
+    at: *const Ident,
     data: *mut c_void,
     copy: unsafe extern "C" fn(*mut c_void, *mut c_void),
     ran: bool,
 ) {
-    let from = place.hand_out(ran.then(|| data.expose_provenance()));
+    let from = place.hand_out(at.addr(), ran.then(|| data.expose_provenance()));
     if !ran {
         // SAFETY: the compiler made `copy` for such data; the other thread's stay until the barrier
         // below.
@@ -88,10 +89,10 @@ fn hand_to_others(
 
 /// Hands an address from the thread that passes it to those that pass null.
 #[unsafe(no_mangle)]
-pub extern "C" fn __kmpc_copyprivate_light(_at: *const Ident, _thread: i32, data: *mut c_void) -> *mut c_void {
+pub extern "C" fn __kmpc_copyprivate_light(at: *const Ident, _thread: i32, data: *mut c_void) -> *mut c_void {
     let own = (!data.is_null()).then(|| data.expose_provenance());
     let place = place();
-    core::ptr::with_exposed_provenance_mut(ompt::sync(place, ompt::Sync::Barrier, || place.hand_out(own)))
+    core::ptr::with_exposed_provenance_mut(ompt::sync(place, ompt::Sync::Barrier, || place.hand_out(at.addr(), own)))
 }
 
 #[unsafe(no_mangle)]

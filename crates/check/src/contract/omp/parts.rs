@@ -3,9 +3,12 @@
 use super::harness::{Member, Steps, Tally, apart, bare, here, under_another_lock, with_growing_rings, with_tasks};
 use super::tasks::{await_flag, raise};
 use crate::world::{Scenario, World};
-use baton_machine::{Machine, Wait};
+use baton_machine::Ordering::{Acquire, Relaxed, Release};
+use baton_machine::units::Cycles;
+use baton_machine::{Atomic, Machine, Wait};
 use baton_omp::share::{Found, RING, Share, Work, shared_memory};
 use baton_omp::tasks::Clauses;
+use baton_omp::team::Context;
 use baton_omp::threads::Threads;
 use baton_omp::waits::{Waits, Why};
 use baton_omp::{Crew, Schedule, ScheduleKind, Space};
@@ -191,6 +194,91 @@ pub fn copied<W: World>() {
         },
         |tally, _| assert_eq!(tally.counted(0), 1, "threads of the single"),
     );
+}
+
+/// Runs `block` in one thread, and hands the address that it returns to the others: the calls of
+/// clang's code if `CLANG`, else those of GCC's. Returns the address to the others.
+fn copying<M: Machine, const CLANG: bool>(context: &Context<M>, block: impl FnOnce() -> usize) -> Option<usize> {
+    if CLANG {
+        let site = 64;
+        let own = context.single_at(site).then(block);
+        let handed_out = context.hand_out(site, own);
+        own.is_none().then_some(handed_out)
+    } else {
+        let copy = context.single_copy();
+        if copy.is_none() {
+            context.copy_out(block());
+        }
+        copy
+    }
+}
+
+/// The thread that ran the last `single` with copies comes to the next one only when another thread
+/// has run its block: nothing waits for that thread.
+pub fn copied_without_the_copier<W: World>() {
+    bare::<W>(without_the_copier::<W::M, false>, every_single);
+    bare::<W>(without_the_copier::<W::M, true>, every_single);
+}
+
+fn every_single<M: Machine>(tally: &Tally<M>, _: usize) {
+    assert_eq!(tally.flag.load(Relaxed), SINGLES, "threads of the singles");
+}
+
+/// The number of singles in [`copied_without_the_copier`].
+const SINGLES: u32 = 3;
+
+fn without_the_copier<M: Machine, const CLANG: bool>(place: &Member<M>, tally: &Tally<M>) {
+    let mut ran = false;
+    for single in 0..SINGLES {
+        while ran && tally.flag.load(Acquire) == single {
+            place.waits().wait::<M, u32>(Why::Barrier, &tally.flag, single);
+        }
+        let copy = copying::<M, CLANG>(&place.context, || {
+            tally.note(0, 5 + single as usize);
+            tally.flag.store(single + 1, Release);
+            place.waits().wake::<M, u32>(Why::Barrier, &tally.flag);
+            40 + single as usize
+        });
+        ran = copy.is_none();
+        if let Some(address) = copy {
+            tally.expect((address, tally.noted(0)) == (40 + single as usize, 5 + single as usize));
+        }
+        place.context.barrier(Why::Barrier);
+    }
+}
+
+/// One of two threads that spin runs each `single` whose copies take long. Only a simulated machine
+/// has the time that this contract needs.
+pub fn copied_by_one<W: World>() {
+    bare::<W>(by_one::<W::M, false>, few_changes);
+    bare::<W>(by_one::<W::M, true>, few_changes);
+}
+
+fn by_one<M: Machine, const CLANG: bool>(place: &Member<M>, tally: &Tally<M>) {
+    let me = place.context.id as usize + 1;
+    for single in 0..48 {
+        let copy = copying::<M, CLANG>(&place.context, || {
+            if tally.noted(0) != me {
+                tally.count(0);
+            }
+            tally.note(0, me);
+            single
+        });
+        if let Some(address) = copy {
+            tally.expect(address == single);
+            M::work(Cycles(40_000));
+        }
+        place.context.barrier(Why::Barrier);
+    }
+    if matches!(place.waits().of(Why::Barrier), Wait::Futex | Wait::SpinPark(_)) {
+        tally.count(1);
+    }
+}
+
+fn few_changes<M: Machine>(tally: &Tally<M>, threads: usize) {
+    let changes = tally.counted(0);
+    // Threads that sleep while another one copies are woken too late to be preferred.
+    assert!(threads > 2 || tally.counted(1) > 0 || changes <= 8, "{changes} threads of 48 singles");
 }
 
 fn until<M: Machine>(holds: impl Fn() -> bool) {
