@@ -127,6 +127,22 @@ fn a_lock_whose_holder_has_ended() {
     assert!(holders[0].ended && holders[0].thread == ThreadIndex(1));
 }
 
+/// Java's virtual machine does so: a thread of its own ends with a lock, at which other threads wait until the
+/// first thread has left the process.
+#[test]
+fn a_lock_that_is_kept_until_the_process_is_left_is_no_deadlock() {
+    let end = What::ThreadEnd { handle: 101 };
+    let left = |at: u64| {
+        let events = [(10, 1, take(A)), (20, 1, end), (30, 2, want(A)), (at, 0, What::Exit)];
+        ending(3, &events).standstills
+    };
+    assert_eq!(left(30 + SECOND / 11), []);
+    assert_eq!(left(30 + SECOND / 10)[0].deadlock, Some(Ticks(30)));
+    // A circle needs no time.
+    let events = [&ABBA[1..], &[(60, 0, What::Exit)]].concat();
+    assert_eq!(ending(3, &events).standstills[0].deadlock, Some(Ticks(50)));
+}
+
 #[test]
 fn a_join_in_the_circle_and_a_thread_that_joins_one_that_has_ended() {
     let found = still(2, &[(10, 0, take(A)), (20, 0, join(1)), (30, 1, want(A))]);

@@ -7,7 +7,9 @@
 //! - Threads are in a **deadlock** if each waits for a lock that the next one holds, or for the end
 //!   of the next one, in a circle. A thread that waits for a lock whose holder has ended is in a
 //!   deadlock, too. Nothing that other threads do can end such a wait, so it is a deadlock however
-//!   short a time it lasted.
+//!   short a time it lasted. One exception: a runtime that leaves the process may let a thread end with a
+//!   lock, so that others wait there for the process's end. If no threads wait in a circle, and another
+//!   thread leaves the process within [`LEAST_REST`], nothing is said.
 //! - The process **stands still** if all living threads wait, and none can be let go by another. A
 //!   signal handler, another process or a thread that the trace does not know could still let one
 //!   go. So the process must have lived on for [`LEAST_REST`], and twice as long as all its threads
@@ -34,6 +36,7 @@ mod suspected;
 mod walk;
 
 use super::causes::WaitKind;
+use super::exits::exits;
 use crate::clock::Ticks;
 use crate::event::ThreadIndex;
 use crate::last_look::LastLook;
@@ -133,7 +136,11 @@ fn standstill(trace: &Trace, walk: &Walk<'_>, process: ProcessIndex) -> Option<S
     let order = in_order(&circles, &stuck);
     let place = |thread: &ThreadIndex| order.iter().position(|t| t == thread).unwrap_or(0);
     let threads: Vec<Stuck> = order.iter().filter_map(|t| Some(stuck_of(walk, &graph, *graph.wait(*t)?))).collect();
-    let deadlock = closed(&circles, &threads, &order).into_iter().chain(orphaned(walk, &threads)).min();
+    let (closed, orphaned) = (closed(&circles, &threads, &order), orphaned(walk, &threads));
+    if !still && closed.is_none() && orphaned.is_some_and(|since| left_soon(trace, process, since)) {
+        return None;
+    }
+    let deadlock = closed.into_iter().chain(orphaned).min();
     let doubtful = !handlers.is_empty() && deadlock.is_none();
     Some(Standstill {
         process,
@@ -184,6 +191,13 @@ fn orphaned(walk: &Walk<'_>, threads: &[Stuck]) -> Option<Ticks> {
         ended.min().map(|ended| ended.max(stuck.wait.since))
     };
     threads.iter().filter_map(since).min()
+}
+
+/// Whether a thread left the process before [`LEAST_REST`] had passed since then. A runtime may let threads wait for
+/// a lock in the end, so that they do nothing any more until it leaves the process.
+fn left_soon(trace: &Trace, process: ProcessIndex, since: Ticks) -> bool {
+    let least = Ticks(trace.clock.ticks(LEAST_REST));
+    exits(trace).get(&process).is_some_and(|exit| exit.time.since(since) < least)
 }
 
 fn stuck_of(walk: &Walk<'_>, graph: &Graph<'_>, wait: OpenWait) -> Stuck {
