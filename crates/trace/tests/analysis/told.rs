@@ -107,6 +107,27 @@ fn equal_shares_that_end_before_the_joiner_comes_are_work() {
     assert_eq!(shares([318, 324, 430], 400), [], "the last one went on for turns after the joiner's last act");
 }
 
+/// Thread 0 has a share of the work, too: it takes the lock of threads 1 and 2 at a place of its own `times`
+/// times, until 300, and joins them at once.
+fn shared_by_the_joiner(times: u64) -> Vec<(u32, u64)> {
+    let mut program = Program::new();
+    (1..=2).for_each(|thread| program.start(u64::from(thread), thread));
+    for turn in 0..10 {
+        (1..=2).for_each(|thread| program.hold(10 + 30 * turn + 7 * u64::from(thread), thread, 0x10, 1));
+    }
+    (0..times).for_each(|turn| program.hold(297 - 30 * turn, 0, 0x10, 72));
+    program.join(305, 320, 1);
+    program.join(322, 315, 2);
+    self::came(program)
+}
+
+#[test]
+fn a_joiner_that_takes_the_lock_as_often_has_a_share_of_the_work() {
+    assert_eq!(shared_by_the_joiner(9), [], "the compiler has copied the function of the work");
+    assert_eq!(shared_by_the_joiner(5), []);
+    assert_eq!(shared_by_the_joiner(4), [(1, 305), (2, 305)], "it reads what they count");
+}
+
 /// Thread 1 works until 905. The threads 2 to 4 look at one flag, in turns of 100, 50 and 20 ticks. They
 /// release locks at the places `sites`, and end at `ends`. Thread 0, which has joined thread 1 at 906,
 /// joins them from `came` on, each after the one before.

@@ -155,10 +155,28 @@ impl Life {
         (self.places.is_empty() && other.places.is_empty()) || self.shares_a_place_with(other, 0)
     }
 
-    /// Whether the thread's loop comes to a place to which the thread that ends it comes as well. What
-    /// the thread does once, behind its loop, does not count.
+    /// Whether the thread's loop comes to a place to which the thread that ends it comes as well, or both
+    /// share one work. What the thread does once, behind its loop, does not count.
     pub(super) fn goes_round_with(&self, joiner: &Life) -> bool {
         self.shares_a_place_with(joiner, if self.turns().is_some() { TURNS + 1 } else { 0 })
+            || self.shares_a_lock_with(joiner)
+    }
+
+    /// Whether the loops of both threads take the same lock, and about as often: the compiler may have
+    /// copied the function of their common work, so that they come to different places in it.
+    fn shares_a_lock_with(&self, other: &Life) -> bool {
+        let alike = |mine: u64, theirs: u64| mine <= 2 * theirs && theirs <= 2 * mine;
+        self.releases_in_loops().any(|mine| {
+            let theirs = || other.releases_in_loops().filter(|theirs| alike(mine.count, theirs.count));
+            theirs().any(|theirs| !mine.locks.is_disjoint(&theirs.locks))
+        })
+    }
+
+    /// The places at which the thread released locks in loops.
+    fn releases_in_loops(&self) -> impl Iterator<Item = &Visits> {
+        let is_loop =
+            |(place, visits): &(&LoopPoint, &Visits)| visits.count > TURNS && matches!(place, LoopPoint::Release(_));
+        self.places.iter().filter(is_loop).map(|(_, visits)| visits)
     }
 }
 
