@@ -126,34 +126,41 @@ impl Live {
         found
     }
 
-    /// Turns a record into inputs. A thread that begins is added to `found`.
-    pub(crate) fn inputs(&mut self, record: &Record, known: &Known, old: bool, found: &mut Vec<Found>) -> Vec<Input> {
+    /// Turns a record into inputs, at most two. A thread that begins is added to `found`.
+    pub(crate) fn inputs(
+        &mut self,
+        record: &Record,
+        known: &Known,
+        old: bool,
+        found: &mut Vec<Found>,
+    ) -> [Option<Input>; 2] {
         let &Record { pid, tid, what, .. } = record;
         let id = self.ids.get(&tid).copied();
         let count = known.core.setup().cpus.count() as u32;
-        match (what, id) {
+        let one = match (what, id) {
             // A CPU that was added to the machine since the start.
-            (What::On(cpu) | What::Preempted(cpu), Some(id)) if cpu >= count => vec![Input::Sleeps(id)],
+            (What::On(cpu) | What::Preempted(cpu), Some(id)) if cpu >= count => Some(Input::Sleeps(id)),
             (What::Begins { parent, creator }, _) => {
                 let stat = Stat::of(pid, tid).filter(Stat::lives);
                 let key = stat.as_ref().map(|stat| Key { pid, tid, start: stat.start });
                 if key.is_some() && id.and_then(|id| self.key(id)) == key {
                     // It was seen in `/proc` before its record was read.
-                    return Vec::new();
+                    return [None, None];
                 }
-                let mut inputs: Vec<Input> = id.map(|id| self.ends(id)).into_iter().collect();
+                let ends = id.map(|id| self.ends(id));
                 // A thread that has ended meanwhile needs no place.
-                if let (Some(key), Some(stat)) = (key, stat) {
-                    inputs.extend(self.begins(key, stat.class, (parent, creator), known, old, found));
-                }
-                inputs
+                let begins = key
+                    .zip(stat)
+                    .and_then(|(key, stat)| self.begins(key, stat.class, (parent, creator), known, old, found));
+                return [ends, begins];
             }
-            (What::Ends, Some(id)) => vec![self.ends(id)],
-            (What::On(cpu), Some(id)) => vec![Input::Runs(id, CpuId(cpu))],
-            (What::Preempted(cpu), Some(id)) => vec![Input::Waits(id, CpuId(cpu))],
-            (What::Blocks, Some(id)) => vec![Input::Sleeps(id)],
-            (_, None) => Vec::new(),
-        }
+            (What::Ends, Some(id)) => Some(self.ends(id)),
+            (What::On(cpu), Some(id)) => Some(Input::Runs(id, CpuId(cpu))),
+            (What::Preempted(cpu), Some(id)) => Some(Input::Waits(id, CpuId(cpu))),
+            (What::Blocks, Some(id)) => Some(Input::Sleeps(id)),
+            (_, None) => None,
+        };
+        [one, None]
     }
 
     /// Forgets a thread that has ended. Returns what the core must hear of it.
@@ -265,8 +272,8 @@ mod tests {
             let known = Known { core: &self.core, given: &self.given, online: &self.online, now: 5 };
             let record = Record { time: 5, pid, tid: pid, what };
             let inputs = self.live.inputs(&record, &known, false, &mut found);
-            inputs.iter().for_each(|input| drop(self.core.hear(5, input).unwrap()));
-            match inputs.into_iter().next_back() {
+            inputs.iter().flatten().for_each(|input| drop(self.core.hear(5, input).unwrap()));
+            match inputs.into_iter().flatten().next_back() {
                 Some(Input::Begins(id, begins)) => Some((id, begins, found.pop().unwrap())),
                 _ => None,
             }

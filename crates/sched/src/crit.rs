@@ -189,7 +189,7 @@ impl Crit {
         // A chain with more steps than there are waiting threads is a ring, that is, a deadlock.
         for _ in 0..=self.waiting.len() {
             let Some(said) = self.waiting.get(&at) else {
-                return if board.runnable.contains(&at) { Ok(at) } else { Err(id) };
+                return if board.runnable.has(at) { Ok(at) } else { Err(id) };
             };
             at = self.holder(said).ok_or(at)?;
         }

@@ -34,7 +34,7 @@ impl Lavd {
     fn hears_lock(&mut self, board: &Board, id: ThreadId, notice: LockNotice, lock: u64) {
         match notice {
             // On a real machine the thread may sleep already when this is heard.
-            LockNotice::Wanted => _ = self.wanted.insert(id, (lock, !board.runnable.contains(&id))),
+            LockNotice::Wanted => _ = self.wanted.insert(id, (lock, !board.runnable.has(id))),
             LockNotice::Taken => {
                 if self.wanted.remove(&id) == Some((lock, true)) {
                     self.owners.insert(lock, id);
@@ -81,7 +81,7 @@ impl Rule for Lavd {
 
     fn urgent(&self, board: &Board) -> Vec<ThreadId> {
         let owners: BTreeSet<ThreadId> = self.owners.values().copied().collect();
-        owners.into_iter().filter(|id| board.runnable.contains(id)).collect()
+        owners.into_iter().filter(|id| board.runnable.has(*id)).collect()
     }
 
     fn keeps(&self, _: &Board, id: ThreadId) -> bool {

@@ -20,23 +20,31 @@ impl Core {
 
     /// Tells the placement all queued events and carries out its answers.
     pub(super) fn drain(&mut self) {
-        let mut answers = Vec::new();
+        // The memory of the last call's answers is used again.
+        let mut answers = std::mem::take(&mut self.answers);
         while let Some(tell) = self.to_tell.pop_front() {
-            let events = match tell {
-                Tell::Event(event) => [Some(event), None],
-                Tell::Idle(cpu) => [self.board.is_idle(cpu).then_some(Event::Idle(cpu)), None],
+            match tell {
+                Tell::Event(event) => self.say(&event, &mut answers),
+                Tell::Idle(cpu) if self.board.is_idle(cpu) => self.say(&Event::Idle(cpu), &mut answers),
+                Tell::Idle(_) => {}
                 Tell::Place(id) => match self.board.state(id) {
-                    State::Asleep => continue,
-                    State::Waits(cpu) => [Some(Event::Placed(id, cpu)), None],
-                    State::Runs(cpu) => [Some(Event::Placed(id, cpu)), Some(Event::Runs(id, cpu))],
+                    State::Asleep => {}
+                    State::Waits(cpu) => self.say(&Event::Placed(id, cpu), &mut answers),
+                    State::Runs(cpu) => {
+                        self.say(&Event::Placed(id, cpu), &mut answers);
+                        self.say(&Event::Runs(id, cpu), &mut answers);
+                    }
                 },
-            };
-            for event in events.into_iter().flatten() {
-                self.placement.hears(Cycles(self.now), &event, &mut answers);
-                for answer in answers.drain(..) {
-                    self.carry_out(answer);
-                }
             }
+        }
+        self.answers = answers;
+    }
+
+    /// Tells the placement an event and carries out its answers.
+    fn say(&mut self, event: &Event, answers: &mut Vec<Answer>) {
+        self.placement.hears(Cycles(self.now), event, answers);
+        for answer in answers.drain(..) {
+            self.carry_out(answer);
         }
     }
 
@@ -44,7 +52,7 @@ impl Core {
         match answer {
             Answer::Move(id, to) => self.send(id, to, Why::Move),
             Answer::Swap(a, b) => {
-                let at = |id: ThreadId| match self.board.threads.get(&id).map(|thread| thread.state) {
+                let at = |id: ThreadId| match self.board.threads.get(id).map(|thread| thread.state) {
                     Some(State::Runs(cpu) | State::Waits(cpu)) => Some(cpu),
                     Some(State::Asleep) | None => None,
                 };
@@ -69,7 +77,7 @@ impl Core {
     /// thread has followed is known when it is seen there.
     fn send(&mut self, id: ThreadId, to: CpuId, why: Why) {
         let fast = self.board.is_fast(to);
-        let Some(thread) = self.board.threads.get(&id) else { return };
+        let Some(thread) = self.board.threads.get(id) else { return };
         let (before, stays) = (thread.state, thread.refused || self.now < thread.wide_until);
         match before {
             State::Asleep => {}
@@ -97,11 +105,11 @@ impl Core {
     /// Changes the thread's mask to the CPUs of a kind, or to the user's mask.
     pub(super) fn give(&mut self, id: ThreadId, kind: Option<bool>, why: Why) {
         let before = self.mask(id);
-        let Some(thread) = self.board.threads.get_mut(&id) else { return };
+        let Some(thread) = self.board.threads.get_mut(id) else { return };
         let given = std::mem::replace(&mut thread.given, kind);
         let app: AppId = thread.begins.app;
         let cpus = self.mask(id).filter(|cpus| !cpus.is_empty());
-        let Some(thread) = self.board.threads.get_mut(&id) else { return };
+        let Some(thread) = self.board.threads.get_mut(id) else { return };
         let Some(cpus) = cpus else {
             // The user's mask has no usable CPU of this kind, so that nothing changes.
             thread.given = given;

@@ -1,11 +1,12 @@
 //! The picture of threads and CPUs.
 
 use super::account::Had;
+use super::table::Table;
 use crate::input::{Begins, Why};
 use crate::setup::Setup;
 use baton_sched::{LockNotice, ThreadId};
 use baton_units::CpuId;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// What a thread does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,7 +71,7 @@ struct Cpu {
 }
 
 pub(super) struct Board {
-    pub(super) threads: BTreeMap<ThreadId, Thread>,
+    pub(super) threads: Table,
     /// The threads that wait for a CPU, that the placement expects elsewhere, and of which the placement
     /// has not been told.
     waiting: BTreeSet<ThreadId>,
@@ -94,7 +95,7 @@ impl Board {
             fast: cpu.fast == Some(true),
         };
         Board {
-            threads: BTreeMap::new(),
+            threads: Table::default(),
             waiting: BTreeSet::new(),
             bound: BTreeSet::new(),
             untold: BTreeSet::new(),
@@ -161,16 +162,16 @@ impl Board {
         self.set(id, State::Asleep, now);
         self.bound.remove(&id);
         self.untold.remove(&id);
-        self.threads.remove(&id)
+        self.threads.remove(id)
     }
 
     pub(super) fn state(&self, id: ThreadId) -> State {
-        self.threads.get(&id).map_or(State::Asleep, |thread| thread.state)
+        self.threads.get(id).map_or(State::Asleep, |thread| thread.state)
     }
 
     /// Puts the thread into a state, and the time of its earlier one into the accounts.
     pub(super) fn set(&mut self, id: ThreadId, state: State, now: u64) {
-        let Some(thread) = self.threads.get_mut(&id) else { return };
+        let Some(thread) = self.threads.get_mut(id) else { return };
         let before = std::mem::replace(&mut thread.state, state);
         let time = now - std::mem::replace(&mut thread.since, now);
         let app = thread.begins.app.0 as usize;
@@ -203,7 +204,7 @@ impl Board {
 
     /// Notes that the placement expects the thread on another CPU.
     pub(super) fn bind(&mut self, id: ThreadId, to: CpuId, now: u64) {
-        if let Some(thread) = self.threads.get_mut(&id) {
+        if let Some(thread) = self.threads.get_mut(id) {
             let since = thread.bound.map_or(now, |(_, since)| since);
             thread.bound = Some((to, since));
             self.bound.insert(id);
@@ -212,7 +213,7 @@ impl Board {
 
     pub(super) fn unbind(&mut self, id: ThreadId) {
         if self.bound.remove(&id) {
-            self.threads.entry(id).and_modify(|thread| thread.bound = None);
+            self.threads.get_mut(id).into_iter().for_each(|thread| thread.bound = None);
         }
     }
 
@@ -222,7 +223,7 @@ impl Board {
 
     /// Notes that the placement is told of a thread. Returns whether it is told for the first time.
     pub(super) fn is_told(&mut self, id: ThreadId) -> bool {
-        self.threads.entry(id).and_modify(|thread| thread.known = true);
+        self.threads.get_mut(id).into_iter().for_each(|thread| thread.known = true);
         self.untold.remove(&id)
     }
 
@@ -237,7 +238,7 @@ impl Board {
     }
 
     fn of<'a>(&'a self, ids: &'a BTreeSet<ThreadId>) -> impl Iterator<Item = (ThreadId, &'a Thread)> {
-        ids.iter().filter_map(|&id| Some((id, self.threads.get(&id)?)))
+        ids.iter().filter_map(|&id| Some((id, self.threads.get(id)?)))
     }
 
     /// Whether a move is under way, or a thread waits while a CPU idles.
@@ -249,7 +250,7 @@ impl Board {
     /// kind of CPU, the kernel has moved the thread to one that the mask has: where the placement
     /// expects the thread, or if it expects it nowhere, most likely the CPU with the fewest threads.
     pub(super) fn queue(&self, id: ThreadId, cpu: CpuId) -> CpuId {
-        let Some(thread) = self.threads.get(&id) else { return cpu };
+        let Some(thread) = self.threads.get(id) else { return cpu };
         let Some(fast) = thread.given.filter(|&fast| fast != self.is_fast(cpu)) else { return cpu };
         let may_have = |cpu: &CpuId| self.is_usable(cpu.0) && self.is_fast(*cpu) == fast;
         let bound = thread.bound.map(|(to, _)| to).filter(may_have);
@@ -266,7 +267,7 @@ impl Board {
     /// What the applications had, including the states in which their threads are.
     pub(super) fn had(&self, now: u64) -> Vec<Had> {
         let mut had = self.had.clone();
-        for thread in self.threads.values() {
+        for (_, thread) in self.threads.iter() {
             let app = thread.begins.app.0 as usize;
             charge(&mut had[app], thread.state, now - thread.since, |cpu| self.is_fast(cpu));
         }

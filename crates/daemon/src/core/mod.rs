@@ -11,6 +11,7 @@
 //! | `answers` | what it does with the placement's answers |
 //! | `board` | the picture of threads and CPUs |
 //! | `account` | what an application had of fast and slow cores |
+//! | `table` | the threads by their numbers |
 //! | `pace` | when the daemon looks again |
 //!
 //! | rule of the core's own | why |
@@ -24,6 +25,7 @@ mod account;
 mod answers;
 mod board;
 mod pace;
+mod table;
 mod told;
 
 pub use account::Had;
@@ -31,7 +33,7 @@ pub use pace::{CALM_NS, LOOK_NS};
 
 use crate::input::{Begins, Decision, Input, Why};
 use crate::setup::Setup;
-use baton_sched::placement::{Class, Event, Placement};
+use baton_sched::placement::{Answer, Class, Event, Placement};
 use baton_sched::{AppId, LockNotice, ThreadId};
 use baton_units::CpuId;
 use board::{Board, State};
@@ -77,6 +79,8 @@ pub struct Core {
     classes: Vec<Class>,
     /// What the placement is still to be told.
     to_tell: VecDeque<Tell>,
+    /// What the placement answers to an event; empty between two inputs.
+    answers: Vec<Answer>,
     out: Vec<Decision>,
 }
 
@@ -93,6 +97,7 @@ impl Core {
             period: None,
             classes: vec![Class::default(); apps],
             to_tell: VecDeque::new(),
+            answers: Vec::new(),
             out: Vec::new(),
             setup,
         };
@@ -126,17 +131,17 @@ impl Core {
 
     /// The application to which the thread belongs; `None` if the thread does not live.
     pub fn app(&self, id: ThreadId) -> Option<AppId> {
-        self.board.threads.get(&id).map(|thread| thread.begins.app)
+        self.board.threads.get(id).map(|thread| thread.begins.app)
     }
 
     /// The mask that the user gave the thread; `None` if the thread does not live.
     pub fn user(&self, id: ThreadId) -> Option<&[u32]> {
-        self.board.threads.get(&id).map(|thread| &*thread.begins.cpus)
+        self.board.threads.get(id).map(|thread| &*thread.begins.cpus)
     }
 
     /// The threads that live: where each is, and what its mask was narrowed to.
     pub fn threads(&self) -> impl Iterator<Item = Where<'_>> {
-        self.board.threads.iter().map(|(&id, thread)| {
+        self.board.threads.iter().map(|(id, thread)| {
             let (state, cpu) = match thread.state {
                 State::Asleep => ("sleeps", None),
                 State::Waits(cpu) => ("waits", Some(cpu)),
@@ -166,7 +171,7 @@ impl Core {
 
     /// The thread's mask as the core knows it: what it was narrowed to, or the user's.
     pub fn mask(&self, id: ThreadId) -> Option<Vec<u32>> {
-        let thread = self.board.threads.get(&id)?;
+        let thread = self.board.threads.get(id)?;
         Some(match thread.given {
             Some(fast) => self.narrowed(&thread.begins.cpus, fast),
             None => thread.begins.cpus.clone(),
@@ -217,7 +222,7 @@ impl Core {
             None if list.is_empty() => Err("a mask has at least one CPU".into()),
             None => Ok(()),
         };
-        let lives = |id: &ThreadId| match self.board.threads.contains_key(id) {
+        let lives = |id: &ThreadId| match self.board.threads.get(*id).is_some() {
             true => Ok(()),
             false => Err(format!("no thread {} lives", id.0)),
         };

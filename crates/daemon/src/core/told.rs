@@ -32,7 +32,7 @@ impl Core {
         if !self.board.is_told(id) {
             return;
         }
-        let Some(thread) = self.board.threads.get(&id) else { return };
+        let Some(thread) = self.board.threads.get(id) else { return };
         let app = thread.begins.app;
         let (cpus, state) = (thread.begins.cpus.clone(), thread.state);
         let near = cpus.iter().copied().find(|&cpu| self.board.is_usable(cpu)).unwrap_or(cpus[0]);
@@ -48,7 +48,7 @@ impl Core {
             State::Asleep => {}
             State::Waits(_) | State::Runs(_) => self.enters(id),
         }
-        let Some(thread) = self.board.threads.get(&id).filter(|_| self.setup.policy.hears_locks) else { return };
+        let Some(thread) = self.board.threads.get(id).filter(|_| self.setup.policy.hears_locks) else { return };
         let holds = thread.holds.iter().map(|&lock| (LockNotice::Taken, lock));
         let told: Vec<(LockNotice, u64)> = holds.chain(thread.waits_for).collect();
         told.into_iter().for_each(|(notice, lock)| self.tell(Event::Lock(id, notice, lock)));
@@ -56,7 +56,7 @@ impl Core {
 
     /// The thread tells what it does with a lock or barrier.
     pub(super) fn lock(&mut self, id: ThreadId, notice: LockNotice, lock: u64) {
-        let Some(thread) = self.board.threads.get_mut(&id) else { return };
+        let Some(thread) = self.board.threads.get_mut(id) else { return };
         match notice {
             LockNotice::Wanted | LockNotice::Arrived => thread.waits_for = Some((notice, lock)),
             LockNotice::Taken => {
@@ -80,7 +80,7 @@ impl Core {
     }
 
     fn knows(&self, id: ThreadId) -> bool {
-        self.board.threads.get(&id).is_some_and(|thread| thread.known)
+        self.board.threads.get(id).is_some_and(|thread| thread.known)
     }
 
     pub(super) fn runs(&mut self, id: ThreadId, cpu: CpuId) {
@@ -174,7 +174,7 @@ impl Core {
 
     /// The user, or the program itself, has changed the thread's mask.
     pub(super) fn user_changed(&mut self, id: ThreadId, cpus: &[u32]) {
-        let Some(thread) = self.board.threads.get_mut(&id) else { return };
+        let Some(thread) = self.board.threads.get_mut(id) else { return };
         thread.begins.cpus = cpus.to_vec();
         thread.given = None;
         if thread.known {
@@ -184,7 +184,7 @@ impl Core {
 
     /// The kernel refuses to move the thread: the policy is told that it may run only where it is.
     pub(super) fn refused(&mut self, id: ThreadId) {
-        let Some(thread) = self.board.threads.get_mut(&id) else { return };
+        let Some(thread) = self.board.threads.get_mut(id) else { return };
         (thread.given, thread.refused) = (None, true);
         let here = match thread.state {
             State::Runs(cpu) | State::Waits(cpu) => cpu,
@@ -227,14 +227,17 @@ impl Core {
             self.tell(Event::Period);
         }
         // A thread that was to come to a fast CPU may have gone to sleep on its way.
-        let idle: Vec<CpuId> = self.board.idle_since(now).filter(|&cpu| self.board.is_fast(cpu)).collect();
-        self.to_tell.extend(idle.into_iter().map(Tell::Idle));
+        let idle = self.board.idle_since(now).filter(|&cpu| self.board.is_fast(cpu));
+        self.to_tell.extend(idle.map(Tell::Idle));
         self.make_room();
     }
 
     /// Gives waiting threads with a narrowed mask the user's mask back where a CPU idles that only
     /// the user's mask has: one thread for each such CPU.
     fn make_room(&mut self) {
+        if self.board.waiting().next().is_none() {
+            return;
+        }
         let before = self.now.saturating_sub(IDLES_NS);
         let mut idle: Vec<CpuId> = self.board.idle_since(before).collect();
         if idle.is_empty() {
@@ -245,14 +248,14 @@ impl Core {
             .waiting()
             .filter(|(_, thread)| thread.since <= before && thread.given.is_some() && thread.bound.is_none());
         for id in waiting.map(|(id, _)| id).collect::<Vec<_>>() {
-            let thread = &self.board.threads[&id];
+            let Some(thread) = self.board.threads.get(id) else { continue };
             let (given, user) = (thread.given, thread.begins.cpus.clone());
             let room = |cpu: &CpuId| user.contains(&cpu.0) && Some(self.board.is_fast(*cpu)) != given;
             let Some(at) = idle.iter().position(room) else { continue };
             idle.remove(at);
             let until = self.now.saturating_add(self.setup.slice_ns.saturating_mul(WIDE_SLICES));
             let others = self.board.waits_for_others(id, before);
-            if let Some(thread) = self.board.threads.get_mut(&id).filter(|_| others) {
+            if let Some(thread) = self.board.threads.get_mut(id).filter(|_| others) {
                 thread.wide_until = until;
             }
             self.give(id, None, Why::Room);

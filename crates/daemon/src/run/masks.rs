@@ -267,6 +267,6 @@ impl Run {
             let what = What::Begins { parent, creator: parent };
             Record { time: now, pid, tid, what }
         });
-        self.take(begun.collect(), now, false)
+        self.take(&begun.collect::<Vec<_>>(), now, false)
     }
 }

@@ -321,18 +321,20 @@ impl Run {
             self.figures.lost += lost;
             records.extend(self.states(now));
         }
-        self.take(records, now, old)
+        self.take(&records, now, old)?;
+        self.source.give_back(records);
+        Ok(())
     }
 
-    fn take(&mut self, records: Vec<Record>, now: u64, old: bool) -> Result<(), Error> {
+    fn take(&mut self, records: &[Record], now: u64, old: bool) -> Result<(), Error> {
         for record in records {
             let mut found = Vec::new();
             let known = Known { core: &self.core, given: &self.given, online: &self.online, now };
-            let inputs = self.live.inputs(&record, &known, old, &mut found);
+            let inputs = self.live.inputs(record, &known, old, &mut found);
             for each in found {
                 self.announce_found(&each)?;
             }
-            for input in inputs {
+            for input in inputs.into_iter().flatten() {
                 if let Input::Runs(id, cpu) = input {
                     self.figures.notices.add(now.saturating_sub(record.time));
                     self.followed(id, cpu, record.time);

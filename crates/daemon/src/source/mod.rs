@@ -44,6 +44,13 @@ impl Source {
         }
     }
 
+    /// Takes back what a look returned, so that the next one need not ask for memory.
+    pub(crate) fn give_back(&mut self, records: Vec<Record>) {
+        if let Source::Switches(switches) = self {
+            switches.give_back(records);
+        }
+    }
+
     /// Returns what the kernel can be asked for at a wait: that a ring is half full, and must be read.
     pub(crate) fn half_full(&self) -> Vec<libc::pollfd> {
         match self {

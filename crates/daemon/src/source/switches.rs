@@ -10,8 +10,10 @@ const SETTLED_NS: u64 = 100_000;
 pub(crate) struct Switches {
     cpus: Vec<u32>,
     rings: Vec<Ring>,
-    /// Records that were read and are too young.
-    young: Vec<Record>,
+    /// Records that were read. Between two looks, they are those that are too young.
+    records: Vec<Record>,
+    /// The memory of what the last look returned, once it was given back.
+    spare: Vec<Record>,
     lost: u64,
 }
 
@@ -22,7 +24,7 @@ impl Switches {
     /// If the kernel refuses one.
     pub(crate) fn open(cpus: &[u32]) -> Result<Switches> {
         let rings = cpus.iter().map(|&cpu| Ring::open(cpu)).collect::<Result<_>>()?;
-        Ok(Switches { cpus: cpus.to_vec(), rings, young: Vec::new(), lost: 0 })
+        Ok(Switches { cpus: cpus.to_vec(), rings, records: Vec::new(), spare: Vec::new(), lost: 0 })
     }
 
     /// Whether one of these CPUs has no ring.
@@ -31,15 +33,21 @@ impl Switches {
     }
 
     pub(super) fn look(&mut self, now: u64) -> Vec<Record> {
-        let mut records = std::mem::take(&mut self.young);
         for ring in &mut self.rings {
-            ring.read(&mut records);
+            ring.read(&mut self.records);
         }
         // The sort is stable, so that records of one CPU keep their order.
-        records.sort_by_key(|record| record.time);
-        let settled = records.partition_point(|record| record.time + SETTLED_NS <= now);
-        self.young = records.split_off(settled);
+        self.records.sort_by_key(|record| record.time);
+        let settled = self.records.partition_point(|record| record.time + SETTLED_NS <= now);
+        let mut records = std::mem::take(&mut self.spare);
+        records.extend(self.records.drain(..settled));
         records
+    }
+
+    /// Takes back what a look returned, so that the next one need not ask for memory.
+    pub(super) fn give_back(&mut self, mut records: Vec<Record>) {
+        records.clear();
+        self.spare = records;
     }
 
     pub(super) fn half_full(&self) -> Vec<libc::pollfd> {

@@ -1,10 +1,10 @@
 //! The board: what is known of threads, CPUs and applications, which placements share.
 
 use super::kinds::Kinds;
+use super::sorted::Sorted;
 use super::{Amp, Event};
 use crate::{Affinity, AppId, Cpus, FULL_SPEED, Notice, Params, ThreadId};
 use baton_units::CpuId;
-use std::collections::BTreeSet;
 
 /// What is known of a thread.
 #[derive(Clone, Debug)]
@@ -53,7 +53,7 @@ struct Cpu {
 pub(crate) struct Board {
     pub(crate) amp: Amp,
     pub(crate) time_slice: u64,
-    pub(crate) runnable: BTreeSet<ThreadId>,
+    pub(crate) runnable: Sorted,
     pub(super) kinds: Kinds,
     pub(super) topology: Cpus,
     threads: Vec<Option<Thread>>,
@@ -67,7 +67,7 @@ impl Board {
         Board {
             amp: params.amp,
             time_slice: params.time_slice.0,
-            runnable: BTreeSet::new(),
+            runnable: Sorted::default(),
             kinds: Kinds::new(cpus),
             topology: cpus.clone(),
             threads: Vec::new(),
@@ -209,7 +209,7 @@ impl Board {
             self.runnable.insert(id);
         } else {
             app.runnable -= 1;
-            self.runnable.remove(&id);
+            self.runnable.remove(id);
         }
     }
 

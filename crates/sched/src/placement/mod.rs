@@ -10,6 +10,7 @@
 //! | `contract` | the contract itself |
 //! | `kinds` | which CPUs are fast, by what they are named or by their speeds |
 //! | `board` | what is known of threads, CPUs and applications |
+//! | `sorted` | a set of threads in ascending order |
 //! | `holds` | how long locks are held, and the rest that is expected of a hold |
 //! | `ranked` | a placement made from a rule that ranks threads: fills idle fast cores, swaps threads periodically |
 //! | `capacity`, `util` | a placement by the capacities of CPUs and the utilisation of threads |
@@ -27,6 +28,7 @@ mod contract;
 mod holds;
 mod kinds;
 mod ranked;
+mod sorted;
 mod util;
 
 pub use crate::amp::{Amp, EnterSp, Master, Packing, Renewal};
