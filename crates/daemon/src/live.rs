@@ -99,16 +99,19 @@ impl Live {
 
     /// The threads of the run's processes, and their children, that have not been seen: process,
     /// thread, and the process of the creator. A process that was not of the run is asked again in every
-    /// tenth search only: another one may have its number by then.
+    /// tenth search only: another one may have its number by then. Likewise the threads of a process that
+    /// has as many as are known are not listed otherwise.
     pub(crate) fn unseen(&mut self) -> Vec<(u32, u32, u32)> {
         let (mut found, mut strangers) = (Vec::new(), Vec::new());
-        for &pid in self.processes.keys() {
+        self.searches += 1;
+        let anew = self.searches.is_multiple_of(ANEW);
+        let is_known = |pid, process: &Process| !anew && proc::count(pid) == Some(process.threads.into());
+        for (&pid, _) in self.processes.iter().filter(|&(&pid, process)| !is_known(pid, process)) {
             let unseen = proc::threads(pid).into_iter().filter(|tid| !self.ids.contains_key(tid));
             found.extend(unseen.map(|tid| (pid, tid, pid)));
         }
-        self.searches += 1;
         let all: BTreeSet<u32> = proc::processes().into_iter().collect();
-        self.strangers.retain(|pid| !self.searches.is_multiple_of(ANEW) && all.contains(pid));
+        self.strangers.retain(|pid| !anew && all.contains(pid));
         let own = std::process::id();
         for &pid in all.difference(&self.strangers) {
             if pid == own || self.processes.contains_key(&pid) {
@@ -302,6 +305,21 @@ mod tests {
         live.processes.insert(std::process::id(), Process { app: AppId(0), threads: 1 });
         let is_found = |live: &mut Live| live.unseen().iter().any(|&(pid, ..)| pid == child.0.id());
         assert!((0..ANEW).any(|_| is_found(&mut live)));
+    }
+
+    /// Threads are listed if their number is not the known one, and in every tenth search.
+    #[test]
+    fn threads_are_listed_only_if_their_number_differs() {
+        let (mut live, child) = (Live::default(), Sleeper::new());
+        let pid = child.0.id();
+        let process = |threads| Process { app: AppId(0), threads };
+        let mut lists = |threads| {
+            live.processes.insert(pid, process(threads));
+            live.unseen().contains(&(pid, pid, pid))
+        };
+        assert_eq!([2, 1, 0, 1].map(&mut lists), [true, false, true, false]);
+        let listed = (4..2 * ANEW).filter(|_| lists(1)).count();
+        assert_eq!(listed, 2);
     }
 
     #[test]

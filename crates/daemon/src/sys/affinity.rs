@@ -20,7 +20,7 @@ pub(crate) fn get(tid: u32) -> Result<Vec<u32>> {
     }
     // The kernel says how many bytes it has; a machine of 64 CPUs has eight. The bits of each word that
     // are set, from the lowest on.
-    let words = (0..).zip(mask.into_iter().take(wrote as usize / size_of::<u64>()));
+    let words = (0..).zip(mask.iter().copied().take(wrote as usize / size_of::<u64>()));
     let bits = |(at, word): (u32, u64)| {
         let rest = std::iter::successors(Some(word), |word| Some(word & word.wrapping_sub(1)));
         rest.take_while(|word| *word != 0).map(move |word| at * BITS + word.trailing_zeros())

@@ -3,6 +3,8 @@
 use baton_machine::discover::cpulist;
 use std::fs;
 use std::io::Read;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::sync::OnceLock;
 
 /// The class of threads that a scheduler of sched_ext has (`include/uapi/linux/sched.h`).
 const SCHED_EXT: i32 = 7;
@@ -60,6 +62,12 @@ pub(crate) fn threads(pid: u32) -> Vec<u32> {
     numbers(&format!("/proc/{pid}/task"))
 }
 
+/// Number of threads of a process, without a look at each; `None` if the process has ended.
+pub(crate) fn count(pid: u32) -> Option<u64> {
+    // A folder has two links, and the kernel adds one for each thread.
+    fs::metadata(format!("/proc/{pid}/task")).ok()?.nlink().checked_sub(2)
+}
+
 /// All processes that can be seen, ascending.
 pub(crate) fn processes() -> Vec<u32> {
     numbers("/proc")
@@ -80,7 +88,6 @@ pub(crate) fn has_variable(pid: u32, variable: &str) -> bool {
 
 /// The user to whom the process belongs.
 pub(crate) fn owner(pid: u32) -> Option<u32> {
-    use std::os::unix::fs::MetadataExt;
     Some(fs::metadata(format!("/proc/{pid}")).ok()?.uid())
 }
 
@@ -118,9 +125,15 @@ pub(crate) fn leader(tid: u32) -> Option<u32> {
     status(&format!("/proc/{tid}/status"), "Tgid:")?.parse().ok()
 }
 
-/// The CPUs that are on; `None` if the kernel does not say.
+/// The CPUs that are on; `None` if the kernel does not say. The daemon asks ten times a second, so the file stays
+/// open.
 pub(crate) fn online() -> Option<Vec<u32>> {
-    cpulist::parse(&fs::read_to_string("/sys/devices/system/cpu/online").ok()?).filter(|cpus| !cpus.is_empty())
+    static FILE: OnceLock<Option<fs::File>> = OnceLock::new();
+    let file = FILE.get_or_init(|| fs::File::open("/sys/devices/system/cpu/online").ok()).as_ref()?;
+    // The kernel writes at most a page, anew for each read from the beginning.
+    let mut list = [0; 4096];
+    let size = file.read_at(&mut list, 0).ok()?;
+    cpulist::parse(std::str::from_utf8(&list[..size]).ok()?).filter(|cpus| !cpus.is_empty())
 }
 
 /// Whether threads of this class share CPUs fairly. Real-time and deadline threads do not.
@@ -156,6 +169,7 @@ mod tests {
         let stat = Stat::of(pid, tid).unwrap();
         assert_eq!((stat.state, stat.class), ('R', libc::SCHED_OTHER));
         assert!(threads(pid).contains(&tid) && processes().contains(&pid));
+        assert!(count(pid).is_some_and(|count| count >= 1) && count(1 << 30).is_none());
         assert!(is_fair(stat.class) && !is_fair(libc::SCHED_FIFO));
         assert!(Stat::of(pid, 1 << 30).is_none() && lives(pid) && !lives(1 << 30));
         assert_eq!(leader(tid), Some(pid));
