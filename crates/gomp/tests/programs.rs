@@ -200,7 +200,7 @@ fn a_thread_at_the_end_of_a_group_is_woken_for_new_tasks() {
         let settings = [("BATON_OMP_TASKS", tasks), ("OMP_WAIT_POLICY", "passive")];
         let mut program = limited(folder.path(), "grouped", &settings);
         let output = run(program.env("LD_LIBRARY_PATH", folder.path()));
-        assert_eq!(String::from_utf8_lossy(&output.stdout), "in the group 1, in a group inside it 1\n", "{tasks}");
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "in it 1, inside 1, released 1\n", "{tasks}");
     }
 }
 

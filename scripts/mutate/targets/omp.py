@@ -35,7 +35,8 @@ MUTANTS = [
     # Throttles of tasks that make one thread run all of them.
     Mutant("throttle: a taskloop is decided as a whole", TASKLOOP, "place.is_inline(Kind::OfLoop)", "cut.tasks > 64"),
     Mutant("throttle: no task has room", RUN, "self.list().ready.load(Relaxed) >= room", "true"),
-    Mutant("throttle: the tasks of an implicit task have as little room as others", RUN, "|| self.is_in_implicit()", ""),
+    Mutant("throttle: the tasks of an implicit task have as little room as others", RUN,
+           "kind == Kind::OfLoop || self.is_in_implicit()", "kind == Kind::OfLoop"),
     Mutant("throttle: a detached task waits for its event", RUN, "(kind != Kind::Detached && self.is_full(kind))", "self.is_full(kind)"),
     # Wake-ups that are left out.
     Mutant("wake-up: those at the barrier are not woken for tasks", STEAL, "barrier.wake(wakes, waits.meeting());", ""),
@@ -43,7 +44,8 @@ MUTANTS = [
     Mutant("wake-up: nobody hears that all tasks have ended", LISTS, "self.signal(waits, u32::MAX);", ""),
     Mutant("wake-up: nobody hears of a task in the team's queue", QUEUEING, "barrier.wake(wakes, waits.meeting());", ""),
     Mutant("wake-up: nobody at the end of a group hears of a task that is released", QUEUEING, "groups.iter().for_each(|group| self.rouse(waits, group));", ""),
-    Mutant("wake-up: nobody at the end of a group hears of a task that is made", QUEUEING, "if let Some(group) = self.current().group() {", "if let Some(group) = None::<&Group<M>> {"),
+    Mutant("wake-up: nobody at the end of a group hears of a task that is made", QUEUEING,
+           "if let Some(group) = self.current().group() {", "if let Some(group) = self.current().group().filter(|_| !@) {"),
     Mutant("wake-up: nobody who waits for a dependence hears of a task that is released", QUEUEING, "tasks + released.threads.len() as u32", "released.threads.len() as u32"),
     Mutant("wake-up: a woken thread that leaves tasks wakes no other", STEAL, "team.wake_another(lists, self.waits(), team.tasks.wakes);", ""),
     Mutant("wake-up: a woken thread does not say that it looks for tasks", LISTS, "self.signs.0.sought.store(0, Relaxed);", ""),

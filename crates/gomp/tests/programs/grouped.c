@@ -1,8 +1,8 @@
 // A task of a group makes another one and waits for it without the runtime: with two threads the thread at the group's end, which
-// sleeps meanwhile, must run it. Prints what ran while its maker waited: in the group itself, and in a group inside it.
-#include <omp.h>
+// sleeps meanwhile, must run it. Prints what ran while its maker waited: in the group itself, in a group inside it, and a task that
+// an event of a thread outside of the team releases.
+#include "given.h"
 #include <stdio.h>
-#include <unistd.h>
 
 // Waits until the flag is raised, for 10 s at most.
 static int raised(const int *flag) {
@@ -27,7 +27,29 @@ static int makes(void) {
     return seen;
 }
 
-static int late(int inner) {
+static int releases(void) {
+    int ran = 0, seen;
+    char x;
+    omp_event_handle_t event;
+#pragma omp task detach(event) depend(out : x)
+    { (void)event; }
+#pragma omp task depend(in : x) shared(ran)
+    {
+#pragma omp atomic write seq_cst
+        ran = 1;
+    }
+    given = event;
+    pthread_t outside;
+    pthread_create(&outside, NULL, fulfil, NULL);
+    seen = raised(&ran);
+    pthread_join(outside, NULL);
+#pragma omp taskwait
+    return seen;
+}
+
+enum how { ITSELF, INNER, RELEASED };
+
+static int late(enum how how) {
     int begun = 0, seen = 0;
 #pragma omp taskgroup
     {
@@ -36,11 +58,11 @@ static int late(int inner) {
 #pragma omp atomic write seq_cst
             begun = 1;
             usleep(20000);
-            if (inner) {
+            if (how == INNER) {
 #pragma omp taskgroup
                 seen = makes();
             } else {
-                seen = makes();
+                seen = how == RELEASED ? releases() : makes();
             }
         }
         raised(&begun);
@@ -49,13 +71,14 @@ static int late(int inner) {
 }
 
 int main(void) {
-    int group = 0, inner = 0;
+    int group = 0, inner = 0, released = 0;
 #pragma omp parallel num_threads(2)
 #pragma omp single
     {
-        group = late(0);
-        inner = late(1);
+        group = late(ITSELF);
+        inner = late(INNER);
+        released = late(RELEASED);
     }
-    printf("in the group %d, in a group inside it %d\n", group, inner);
+    printf("in it %d, inside %d, released %d\n", group, inner, released);
     return 0;
 }
