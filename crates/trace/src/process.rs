@@ -1,13 +1,31 @@
 //! Processes, threads and loaded object files of a run.
 
 use crate::clock::Ticks;
-use crate::event::{Address, SiteId};
+use crate::event::{Address, Event, SiteId, ThreadIndex, What};
 use crate::writer::StopReason;
 use std::collections::BTreeMap;
 
 /// Index of a process in [`Trace::processes`](crate::Trace::processes).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ProcessIndex(pub u32);
+
+/// How a process ended ([`crate::analysis::exits()`]).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProcessExit {
+    /// The thread that left the process.
+    pub thread: ThreadIndex,
+    /// When it did.
+    pub time: Ticks,
+    /// The threads that were at work until then, if the thread only slept while they worked.
+    pub working: Vec<ThreadIndex>,
+}
+
+impl ProcessExit {
+    /// Whether the event is this end.
+    pub(crate) fn is(&self, event: &Event) -> bool {
+        event.what == What::Exit && (event.thread, event.time) == (self.thread, self.time)
+    }
+}
 
 /// A process of the run.
 #[derive(Clone, Debug, Default)]

@@ -1,12 +1,11 @@
 //! A whole trace: the threads that took part, the names of things, what was lost, and the events in
 //! the order of time.
 
-use crate::analysis::ProcessExit;
 use crate::clock::{Clock, Ticks};
 use crate::event::{Address, Event, SiteId, ThreadIndex};
 use crate::kinds::Kinds;
 use crate::meta::Meta;
-use crate::process::{Module, Process, ProcessIndex, Thread};
+use crate::process::{Module, Process, ProcessExit, ProcessIndex, Thread};
 use crate::reader::{Loss, Merge, Segments};
 use std::collections::BTreeMap;
 use std::sync::OnceLock;

@@ -13,27 +13,9 @@
 use super::sleepers::LEAST;
 use crate::clock::Ticks;
 use crate::event::{Event, OffReason, ThreadIndex, WakeReason, What};
-use crate::process::ProcessIndex;
+use crate::process::{ProcessExit, ProcessIndex};
 use crate::trace::Trace;
 use std::collections::BTreeMap;
-
-/// The end of a process.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ProcessExit {
-    /// The thread that left the process.
-    pub thread: ThreadIndex,
-    /// When it did.
-    pub time: Ticks,
-    /// The threads that were at work until then, if the thread only slept while they worked.
-    pub working: Vec<ThreadIndex>,
-}
-
-impl ProcessExit {
-    /// Whether the event is this end.
-    pub(super) fn is(&self, event: &Event) -> bool {
-        event.what == What::Exit && (event.thread, event.time) == (self.thread, self.time)
-    }
-}
 
 /// Returns for each process the thread that left it, outside of waits. The first call walks over the
 /// trace's events; later calls return what that walk has found.

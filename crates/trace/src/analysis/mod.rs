@@ -68,6 +68,7 @@ mod vain;
 mod waits;
 mod window;
 
+pub use crate::process::ProcessExit;
 pub use account::{Account, Holder, Released, Taken, Waiter};
 pub use along::Along;
 pub use background::{Background, LoopPoint, background, is_background, turns, unknown_names};
@@ -75,7 +76,7 @@ pub use beside::{Beside, LITTLE_OF_PATH, UNEXPLAINED_DECIDES, unexplained};
 pub use causes::WaitKind;
 pub use classes::{ClassKey, ClassReport};
 pub use dilation::{Recording, SWITCH_NS, dilation};
-pub use exits::{ProcessExit, exits};
+pub use exits::exits;
 pub use futile::FutileWakes;
 pub use left_cpus::{Left, LeftCpus};
 pub use locks::{Analysis, LockReport, ThreadReport};

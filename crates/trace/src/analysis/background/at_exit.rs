@@ -2,8 +2,8 @@
 
 use super::super::exits::exits;
 use super::joined::Found;
+use super::told::{Background, LoopPoint, is_named};
 use super::walk::Walk;
-use super::{Background, LoopPoint, is_named};
 use crate::clock::Ticks;
 use crate::event::ThreadIndex;
 use crate::process::ProcessIndex;

@@ -10,9 +10,9 @@
 //!   signal, a wake or a post, only answers.
 
 use super::super::serves::{hears, says};
-use super::LoopPoint;
 use super::joined::{ASLEEP, Found};
 use super::life::{Life, TURNS};
+use super::told::LoopPoint;
 use super::walk::Walk;
 use crate::clock::Ticks;
 use crate::event::{Address, Event, SiteId, ThreadIndex, What};
@@ -173,5 +173,5 @@ impl Speaker {
 /// The threads that the user named.
 fn named_in(found: &BTreeMap<ThreadIndex, Found>, trace: &Trace) -> BTreeSet<ThreadIndex> {
     let Some(ends) = trace.meta.as_ref().map(|meta| &meta.ends) else { return BTreeSet::new() };
-    found.keys().copied().filter(|thread| super::is_named(&ends.background, trace, *thread)).collect()
+    found.keys().copied().filter(|thread| super::told::is_named(&ends.background, trace, *thread)).collect()
 }

@@ -1,8 +1,8 @@
 //! Which threads that another thread joined are background threads.
 
 use super::life::{Join, Life};
+use super::told::{Background, LoopPoint, is_named};
 use super::walk::Walk;
-use super::{Background, LoopPoint, is_named};
 use crate::clock::Ticks;
 use crate::event::{SiteId, ThreadIndex};
 use crate::trace::Trace;

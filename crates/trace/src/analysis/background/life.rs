@@ -1,8 +1,8 @@
 //! What a thread's life showed: the places to which its loops came back, the threads that it joined,
 //! and what it did for others.
 
-use super::LoopPoint;
 use super::last_act::LastActs;
+use super::told::LoopPoint;
 use crate::clock::Ticks;
 use crate::event::{FutexEnd, SiteId, ThreadIndex, WakeReason, What};
 use std::collections::{BTreeMap, BTreeSet};

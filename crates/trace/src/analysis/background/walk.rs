@@ -2,8 +2,8 @@
 
 use super::super::lock_lives::Lives;
 use super::super::serves::{is_told, moves_items, serves, tells};
-use super::LoopPoint;
 use super::life::{Join, Life};
+use super::told::LoopPoint;
 use crate::clock::Ticks;
 use crate::event::{Event, SiteId, ThreadIndex, What};
 use crate::process::ProcessIndex;
