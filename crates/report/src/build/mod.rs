@@ -14,6 +14,7 @@ mod libc_code;
 mod limits;
 mod names;
 mod nested;
+mod new_threads;
 mod openmp;
 mod orders;
 mod origins;

@@ -6,7 +6,7 @@ use super::heaviest::{Heaviest, heaviest};
 use super::kinds::{SECTION, SHARED};
 use super::own_locks::{self, WORTH_A_STEP};
 use super::unwaited::{Unwaited, unwaited};
-use super::{bound, cpu_limit, second, starved, uneven, vain};
+use super::{bound, cpu_limit, new_threads, second, starved, uneven, vain};
 use crate::format::{duration, percent};
 use crate::model::{NextStep, Report, Share, Verdict, WORTH_A_LOCK, ratio};
 use baton_units::Nanos;
@@ -231,9 +231,11 @@ fn headline(report: &Report, most: &Share, lock: Option<&Heaviest<'_>>) -> Strin
             },
             most_outside(report)
         ),
-        _ => format!(
-            "Threads wait for each other: {share} of its critical path passes between a cause and its waiter's waking up."
-        ),
+        _ => new_threads::headline(report, most.share).unwrap_or_else(|| {
+            format!(
+                "Threads wait for each other: {share} of its critical path passes between a cause and its waiter's waking up."
+            )
+        }),
     }
 }
 
@@ -371,7 +373,8 @@ fn next(
     }
     if share("waiting") >= WORTH_A_STEP {
         let events = format!("baton report {} --perfetto waits.pftrace", crate::format::quoted(place));
-        steps.push((share("waiting"), step(fewer_waits(report), Some(events))));
+        let advice = new_threads::advice(report, share("waiting")).unwrap_or_else(|| fewer_waits(report));
+        steps.push((share("waiting"), step(advice, Some(events))));
     }
     if share("running") >= WORTH_A_STEP {
         let text = "see which functions take the time".to_owned();

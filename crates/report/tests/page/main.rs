@@ -13,6 +13,7 @@ mod diff;
 mod dilation;
 mod exports;
 mod json;
+mod new_threads;
 mod openmp;
 mod own_locks;
 mod queues;
