@@ -2,6 +2,7 @@
 // and errno; before anything is initialised, in a signal handler, in a fork's child, in threads of any kind.
 // With an argument: four threads take a lock made of futex, each as often as the argument says.
 #define _GNU_SOURCE
+#include <dirent.h>
 #include "check.h"
 #include <linux/futex.h>
 #include <limits.h>
@@ -95,10 +96,31 @@ static void answers(void) {
     CHECK(page != MAP_FAILED && syscall(SYS_munmap, page, 4096L) == 0);
 }
 
+// Waits until as many threads of the process sleep, however busy the machine is.
+static void until_asleep(int wanted) {
+    for (int tries = 0; tries < 2000; tries++) {
+        usleep(5000);
+        int asleep = 0;
+        DIR *tasks = opendir("/proc/self/task");
+        CHECK(tasks);
+        for (struct dirent *entry; (entry = readdir(tasks));) {
+            char path[64], state = 0;
+            snprintf(path, sizeof path, "/proc/self/task/%.16s/stat", entry->d_name);
+            FILE *stat = fopen(path, "r");
+            if (!stat) continue;
+            if (fscanf(stat, "%*d (%*[^)]) %c", &state) == 1 && state == 'S') asleep++;
+            fclose(stat);
+        }
+        closedir(tasks);
+        if (asleep >= wanted) return;
+    }
+    CHECK(!"the threads sleep");
+}
+
 static void waits(void) {
     pthread_t t[3];
     for (int i = 0; i < 3; i++) IS(pthread_create(&t[i], NULL, waiter, NULL), 0);
-    usleep(30000);
+    until_asleep(3);
     __atomic_store_n(&word, 1, __ATOMIC_RELEASE);
     CHECK(wake(&word, INT_MAX) == 3);
     CHECK(wake(&word, 1) == 0);
@@ -110,7 +132,7 @@ static void waits(void) {
     IS(sigaction(SIGUSR1, &action, NULL), 0);
     long error = 0;
     IS(pthread_create(&t[0], NULL, interrupted, &error), 0);
-    usleep(30000);
+    until_asleep(1);
     IS(pthread_kill(t[0], SIGUSR1), 0);
     IS(pthread_join(t[0], NULL), 0);
     CHECK(handled && error == EINTR);
