@@ -79,7 +79,7 @@ MUTANTS = [
     # `crit`: the weights of threads that others wait for.
     crit("chain: its first thread", "at = self.holder(said).ok_or(at)?;", "at = self.holder(said).ok_or(at)?; if @ { return Ok(at); }"),
     crit("chain: one thread short", "for _ in 0..=self.waiting.len()", "for _ in 0..if @ { self.waiting.len() } else { self.waiting.len() + 1 }"),
-    crit("chain: of sleepers", "if board.runnable.contains(&at) { Ok(at) } else { Err(id) }", "Ok(at)"),
+    crit("chain: of sleepers", "if board.runnable.has(at) { Ok(at) } else { Err(id) }", "Ok(at)"),
     crit("weights: kept", "self.weights.clear();", ""),
     crit("weights: twice", "Ok(blocker) => *self.weights.entry(blocker).or_default() += ONE,", "Ok(blocker) => *self.weights.entry(blocker).or_default() += if @ { 2 * ONE } else { ONE },"),
     crit("weights: of the unknown all to each", "+= weight / working.len() as u64;", "+= if @ { weight } else { weight / working.len() as u64 };"),
