@@ -10,7 +10,9 @@ use baton_trace::{Clock, ThreadIndex, Ticks, TraceBuilder, What};
 fn threads(work: u64) -> Verdict {
     let mut trace = TraceBuilder::new(Clock::nanoseconds());
     trace.site(SITE, &[0x10]);
-    let mut at = |us: u64, thread, what| drop(trace.push(Ticks(us * US), ThreadIndex(thread), what));
+    let mut at = |us: u64, thread, what| {
+        trace.push(Ticks(us * US), ThreadIndex(thread), what);
+    };
     at(0, 0, What::ThreadStart { handle: 100 });
     for n in 1..=10 {
         let (now, handle) = (u64::from(n - 1) * (work + 41), 100 + u64::from(n));
