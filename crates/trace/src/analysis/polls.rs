@@ -41,9 +41,12 @@ impl Taken {
     }
 }
 
-/// Consecutive acquisitions of one lock by one thread from a few places.
+/// Consecutive acquisitions of one lock by one thread from a few places. Most runs are short, so each thread has one
+/// `Streak` for all its runs, whose lists keep their memory.
+#[derive(Default)]
 struct Streak {
-    object: ObjectId,
+    /// The lock; `None` if no run goes on.
+    object: Option<ObjectId>,
     /// The places of the run, each with the number of acquisitions that all threads had made there
     /// before the run first came to the place.
     places: Vec<(Address, u64)>,
@@ -51,7 +54,7 @@ struct Streak {
     before: u64,
     /// Number of acquisitions by call site: one place has a second site for acquisitions that
     /// waited.
-    sites: BTreeMap<SiteId, u64>,
+    sites: Vec<(SiteId, u64)>,
     count: u64,
     /// How often the lock had been taken at other places since the run began, as of each of the
     /// run's latest acquisitions, the latest first.
@@ -61,14 +64,18 @@ struct Streak {
 }
 
 impl Streak {
-    fn new(object: ObjectId, taken: &Taken, time: Ticks) -> Streak {
-        let (places, sites, before) = (Vec::new(), BTreeMap::new(), taken.all);
-        Streak { object, places, before, sites, count: 0, elsewhere: [0; PLACES + 1], begin: time, end: time }
+    /// Begins a run with no acquisition yet.
+    fn start(&mut self, object: ObjectId, taken: &Taken, time: Ticks) {
+        (self.object, self.before, self.count) = (Some(object), taken.all, 0);
+        (self.begin, self.elsewhere) = (time, [0; PLACES + 1]);
+        self.places.clear();
+        self.sites.clear();
     }
 
     /// Whether an acquisition of this lock from this place can belong to the run.
     fn goes_on(&self, object: ObjectId, place: Address) -> bool {
-        self.object == object && (self.places.len() < PLACES || self.places.iter().any(|(known, _)| *known == place))
+        self.object == Some(object)
+            && (self.places.len() < PLACES || self.places.iter().any(|(known, _)| *known == place))
     }
 
     /// Adds an acquisition to the run. `taken` does not count that acquisition yet.
@@ -80,7 +87,10 @@ impl Streak {
         self.elsewhere.rotate_right(1);
         self.elsewhere[0] = taken.all - self.before - here;
         self.count += 1;
-        *self.sites.entry(site).or_default() += 1;
+        match self.sites.iter_mut().find(|(known, _)| *known == site) {
+            Some((_, count)) => *count += 1,
+            None => self.sites.push((site, 1)),
+        }
         self.end = time;
     }
 
@@ -94,7 +104,8 @@ impl Streak {
 #[derive(Default)]
 pub(super) struct Polls {
     taken: Vec<Taken>,
-    runs: BTreeMap<ThreadIndex, Streak>,
+    /// The runs by the threads' numbers.
+    runs: Vec<Streak>,
     found: Found,
 }
 
@@ -120,30 +131,38 @@ impl Polls {
         if self.taken.len() <= object.index() {
             self.taken.resize_with(object.index() + 1, Taken::default);
         }
-        if !self.runs.get(&thread).is_some_and(|run| run.goes_on(object, place)) {
+        if self.runs.len() <= thread.index() {
+            self.runs.resize_with(thread.index() + 1, Streak::default);
+        }
+        let goes_on = self.runs[thread.index()].goes_on(object, place);
+        if !goes_on {
             self.acted(thread);
         }
-        let taken = &mut self.taken[object.index()];
-        let run = self.runs.entry(thread).or_insert_with(|| Streak::new(object, taken, time));
+        let (taken, run) = (&mut self.taken[object.index()], &mut self.runs[thread.index()]);
+        if !goes_on {
+            run.start(object, taken, time);
+        }
         run.add(taken, place, site, time);
         taken.count(place);
     }
 
     /// Records that a thread did something else than taking and releasing the lock: its run ends.
     pub(super) fn acted(&mut self, thread: ThreadIndex) {
-        let Some(run) = self.runs.remove(&thread).filter(Streak::is_poll) else { return };
-        let Streak { object, sites, begin, end, .. } = run;
-        for (site, count) in sites {
-            *self.found.counts.entry((object, site)).or_default() += count;
+        let Some(run) = self.runs.get_mut(thread.index()) else { return };
+        let Some(object) = run.object.take() else { return };
+        if !run.is_poll() {
+            return;
+        }
+        let (begin, end) = (run.begin, run.end);
+        for (site, count) in &run.sites {
+            *self.found.counts.entry((object, *site)).or_default() += count;
         }
         self.found.stretches.entry(object).or_default().push(Stretch { thread, begin, end });
     }
 
     /// Returns what was found.
     pub(super) fn finish(mut self) -> Found {
-        for thread in self.runs.keys().copied().collect::<Vec<_>>() {
-            self.acted(thread);
-        }
+        (0..self.runs.len() as u32).for_each(|thread| self.acted(ThreadIndex(thread)));
         self.found
     }
 }
