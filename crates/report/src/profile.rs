@@ -109,8 +109,9 @@ impl Profile {
 
     /// Analyses a trace, which is the work of all steps but the first. Commands in the report call
     /// the trace's directory `name`.
-    pub fn named(trace: Trace, name: &str, tell: &dyn Fn(&str)) -> Profile {
+    pub fn named(mut trace: Trace, name: &str, tell: &dyn Fn(&str)) -> Profile {
         tell(Profile::STEPS[1]);
+        trace.keep_events();
         let ending = Ending::of(&trace);
         tell(Profile::STEPS[2]);
         let analysis = Analysis::of(&trace, Window::until(&trace, ending.until));
@@ -118,6 +119,8 @@ impl Profile {
         let off_cpu = off_cpu(&trace);
         tell(Profile::STEPS[4]);
         let (report, numbers) = build(&trace, &analysis, &ending, &off_cpu, name);
+        // What comes after the analysis, such as replays, needs the memory.
+        trace.forget_events();
         Profile { trace, analysis, ending, report, numbers, off_cpu }
     }
 

@@ -119,6 +119,7 @@ impl TraceBuilder {
             object_names: self.object_names,
             losses: Vec::new(),
             content: Content::Memory(self.events),
+            kept: OnceLock::new(),
             loops: OnceLock::new(),
             flows: OnceLock::new(),
             exits: OnceLock::new(),

@@ -129,6 +129,7 @@ fn assemble(scans: Vec<(Scan, File)>, mut losses: Vec<Loss>) -> Trace {
         object_names: BTreeMap::new(),
         losses: Vec::new(),
         content: Content::Memory(Vec::new()),
+        kept: OnceLock::new(),
         loops: OnceLock::new(),
         flows: OnceLock::new(),
         exits: OnceLock::new(),

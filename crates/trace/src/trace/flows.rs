@@ -33,6 +33,15 @@ const LEAST_FULL: (u64, usize) = (4096, 64);
 pub(crate) struct Flows {
     known: BTreeSet<Address>,
     waits: Vec<Wait>,
+    /// Whether the trace has no streams at all.
+    none: bool,
+}
+
+impl Flows {
+    /// Whether the events are shown as they were recorded.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.none
+    }
 }
 
 /// What a thread waited for at a stream.
@@ -157,7 +166,7 @@ pub(crate) fn flows(events: impl Iterator<Item = Event>) -> Flows {
     let mut waits = search.waits;
     waits.retain(|wait| known.contains(&wait.queue));
     waits.sort_by_key(|wait| (wait.begin, wait.thread));
-    Flows { known, waits }
+    Flows { known, waits, none: search.flows.is_empty() }
 }
 
 impl Search {

@@ -246,10 +246,16 @@ fn late_context_switches_come_in_their_place() {
 }
 
 /// Checks that a pass over some kinds of events returns exactly the events of these kinds.
-fn assert_same_as_picked(trace: &Trace, kinds: Kinds, is: impl Fn(&What) -> bool, least: usize) {
+fn assert_same_as_picked(trace: &mut Trace, kinds: Kinds, is: impl Fn(&What) -> bool, least: usize) {
     let picked: Vec<Event> = trace.events().filter(|event| is(&event.what)).collect();
     assert!(picked.len() >= least, "{} of {kinds:?}", picked.len());
     assert_eq!(trace.events_of(kinds).collect::<Vec<_>>(), picked);
+    // A trace whose events are kept in memory has the same ones.
+    let shown: [Vec<Event>; 2] = [trace.events().collect(), trace.complete_events().collect()];
+    trace.keep_events();
+    assert_eq!([trace.events().collect::<Vec<_>>(), trace.complete_events().collect()], shown);
+    assert_eq!(trace.events_of(kinds).collect::<Vec<_>>(), picked);
+    trace.forget_events();
 }
 
 /// A pass over rare kinds returns their events in the same order as among all events, whatever lies
@@ -284,12 +290,17 @@ fn rare_events_come_as_they_stand_among_all() {
     }
     pens.iter().chain([&switches]).for_each(ThreadWriter::finish);
     session.finish();
-    let trace = Trace::open(directory.path()).unwrap();
+    let mut trace = Trace::open(directory.path()).unwrap();
     let births = |what: &What| matches!(what, What::Create { .. } | What::Created { .. } | What::ThreadStart { .. });
-    assert_same_as_picked(&trace, Kinds::BIRTHS, births, 15);
-    assert_same_as_picked(&trace, Kinds::AFFINITY, |what| matches!(what, What::Affinity { .. }), 10);
-    assert_same_as_picked(&trace, Kinds::SWITCHES, |what| matches!(what, What::OffCpu { .. } | What::OnCpu { .. }), 15);
-    assert_same_as_picked(&trace, Kinds::ALL, |_| true, 60_000);
+    assert_same_as_picked(&mut trace, Kinds::BIRTHS, births, 15);
+    assert_same_as_picked(&mut trace, Kinds::AFFINITY, |what| matches!(what, What::Affinity { .. }), 10);
+    assert_same_as_picked(
+        &mut trace,
+        Kinds::SWITCHES,
+        |what| matches!(what, What::OffCpu { .. } | What::OnCpu { .. }),
+        15,
+    );
+    assert_same_as_picked(&mut trace, Kinds::ALL, |_| true, 60_000);
     let times: Vec<Ticks> = trace.events().map(|event| event.time).collect();
     assert!(times.is_sorted(), "in the order of time");
 }
