@@ -57,8 +57,8 @@ impl Program {
 }
 
 /// Thread 1 works until 905. Thread 2 looks at a flag every 100 ticks, under a lock of its own, and
-/// ends at 1010; thread 0 comes to join it at 910. So thread 2 is a background thread.
-fn with_monitor() -> Program {
+/// ends at `ended`; thread 0, which has joined thread 1 at 906, comes to join thread 2 at `came`.
+pub(crate) fn monitored(ended: u64, came: u64) -> Program {
     let mut program = Program::new();
     program.start(0, 1);
     program.start(2, 2);
@@ -67,7 +67,13 @@ fn with_monitor() -> Program {
         program.hold(5 + 100 * turn, 2, 0x20, 2);
     }
     program.join(20, 905, 1);
-    program.join(910, 1010, 2);
+    program.join(came, ended, 2);
+    program
+}
+
+/// Thread 2 ends at 1010, and thread 0 comes to join it at 910. So thread 2 is a background thread.
+fn with_monitor() -> Program {
+    let mut program = monitored(1010, 910);
     program.push(1020, 0, What::Marker { name: 0, value: 0 });
     program
 }

@@ -1,26 +1,11 @@
 //! Tests for threads that have ended before the joiner comes to join them, because it told them to end
 //! before: by a flag, which no event shows, and then a short act, or a join of another such thread.
 
-use crate::background::{Program, found};
+use crate::background::{Program, found, monitored};
 use baton_trace::analysis::background;
 use baton_trace::meta::Ends;
 use baton_trace::point::CALLS;
 use baton_trace::{Lock, Mode, Outcome, SiteId, SystemCall, What};
-
-/// Thread 1 works until 905. Thread 2 looks at a flag every 100 ticks, and ends at `ended`; thread 0, which
-/// has joined thread 1 at 906, comes to join thread 2 at `came`.
-fn monitored(ended: u64, came: u64) -> Program {
-    let mut program = Program::new();
-    program.start(0, 1);
-    program.start(2, 2);
-    for turn in 0..10 {
-        program.hold(10 + 90 * turn, 1, 0x10, 1);
-        program.hold(5 + 100 * turn, 2, 0x20, 2);
-    }
-    program.join(20, 905, 1);
-    program.join(came, ended, 2);
-    program
-}
 
 /// A call that took `ticks` and ended at `end`.
 fn call(program: &mut Program, (end, ticks): (u64, u64), name: &str, site: u32) {
