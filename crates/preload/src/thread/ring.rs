@@ -14,7 +14,7 @@ pub struct Ring {
     /// Address of the mapping of the fourth ring, with samples of the thread's code address; 0:
     /// none.
     pub samples: AtomicUsize,
-    /// Microseconds of CPU time between two samples in that ring.
+    /// Microseconds of CPU time between two samples in that ring; 0: the thread has not asked for samples.
     pub period: AtomicU32,
     /// How often the thread has waited for a lock of glibc's since its rings were opened, or since
     /// the thread last asked for samples and there was no room for them.

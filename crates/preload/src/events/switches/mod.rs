@@ -55,6 +55,7 @@ impl Ring {
         self.busy.store(false, Relaxed);
         self.lock.store(0, Relaxed);
         self.waited.store(0, Relaxed);
+        self.period.store(0, Relaxed);
         if REFUSED.load(Relaxed) || !SESSION.is_open() {
             return;
         }

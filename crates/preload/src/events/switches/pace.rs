@@ -84,7 +84,7 @@ impl Ring {
         if !pace.entitled.load(Relaxed) {
             return;
         }
-        if self.samples.load(Relaxed) == 0 {
+        if !self.has_asked_for_samples() {
             self.sample();
         }
         let has = self.waits.load(Relaxed) != 0;

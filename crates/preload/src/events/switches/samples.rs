@@ -30,16 +30,19 @@ impl Ring {
             return;
         }
         let period = if self.pace.often.load(Relaxed) { PERIOD_OFTEN } else { PERIOD };
+        self.period.store(period, Relaxed);
         match errno::kept(|| perf::map(&Attributes::samples(u64::from(period) * 1000), PAGES)) {
-            Ok(at) => {
-                self.period.store(period, Relaxed);
-                self.samples.store(at, Relaxed);
-            }
+            Ok(at) => self.samples.store(at, Relaxed),
             // A lack of locked memory (0) or of descriptors (EMFILE) may pass: this thread asks again
             // after [`WAITS`] more waits.
             Err(0 | libc::EMFILE) => self.waited.store(0, Relaxed),
             Err(_) => REFUSED.store(true, Relaxed),
         }
+    }
+
+    /// Whether the thread has asked for samples since its rings were opened.
+    pub(super) fn has_asked_for_samples(&self) -> bool {
+        self.period.load(Relaxed) != 0
     }
 
     /// Asks for samples if the thread has none and waits for glibc's locks.
